@@ -76,7 +76,7 @@ def _table(properties: Json) -> Json:
 
 
 def _simple_table(properties: Json) -> Json:
-    """SAM's table, whose only key is a string `id` unless it names another."""
+    """SAM's table, whose only key is a string `id` unless `PrimaryKey` names another one."""
     table = {name: value for name, value in properties.items() if name != "PrimaryKey"}
     key = properties.get("PrimaryKey") or {}
     name, kind = key.get("Name", "id"), key.get("Type", "String")

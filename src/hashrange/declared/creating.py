@@ -1,4 +1,4 @@
-"""Creates the tables of a file that a database does not have."""
+"""Create the tables that a file declares and a database lacks."""
 
 from collections.abc import Iterator
 
@@ -10,8 +10,10 @@ from hashrange.declared.tables import Description
 def create_missing(
     connection: JsonConnection, place: str, declared: dict[str, Description]
 ) -> Iterator[str]:
-    """Create each missing table. Yields a line for each table, and for each setting that the
-    database refuses. Raises Refused if a table is refused."""
+    """Create each missing table. Raises Refused if the database refuses a table.
+
+    Yields a line for each table, and for each setting that the database refuses.
+    """
     for name, description in declared.items():
         try:
             there = tables.find(connection, name)
@@ -39,7 +41,7 @@ def _settings(connection: JsonConnection, name: str, description: Description) -
 
 
 def _compared(name: str, there: tables.Json, description: Description) -> str:
-    """A line that says that the table exists, and whether its keys or indexes differ."""
+    """A line saying that the table exists, and whether its keys or indexes differ."""
     different = [
         part for part, shape in _shapes(description.table) if (part, shape) not in _shapes(there)
     ]

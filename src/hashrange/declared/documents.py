@@ -1,5 +1,7 @@
-"""Documents in JSON or YAML. CloudFormation's YAML tags are replaced by their long forms: `!Ref a`
-by `{"Ref": "a"}`, and `!GetAtt a.b` by `{"Fn::GetAtt": ["a", "b"]}`.
+"""Documents in JSON or YAML.
+
+CloudFormation's YAML tags are replaced by their long forms: `!Ref a` by `{"Ref": "a"}`, and
+`!GetAtt a.b` by `{"Fn::GetAtt": ["a", "b"]}`.
 """
 
 from pathlib import Path

@@ -1,8 +1,8 @@
-"""Turns the properties of a declared table into the requests that create it.
+"""Turn the properties of a declared table into the requests that create it.
 
-Most properties are parameters of CreateTable. Others are settings, each of which another operation
-makes afterwards. A property whose value is not known, or for which there is no operation, is left
-out with a remark.
+Most properties are parameters of CreateTable. Others are settings, for which another request
+follows. A property is left out with a remark if its value is not known, or if no request can set
+it.
 """
 
 from collections.abc import Iterator
@@ -52,8 +52,8 @@ class Declared(NamedTuple):
 def fitted(label: str, properties: Json, remarks: list[str]) -> Description:
     """The description of a table from properties with CloudFormation's names.
 
-    `label` is the table's name if the file declares none. Raises DataError if its keys are not
-    known.
+    `label` is the table's name if the file declares none. Raises DataError if the table's keys are
+    not known.
     """
     table: Json = {"TableName": _name(label, properties, remarks)}
     name = table["TableName"]
@@ -119,8 +119,7 @@ def _index(index: Any) -> Json:
 
 
 def _complete(table: Json) -> None:
-    """Add the members that the table's billing mode needs, and remove those that it does not
-    allow."""
+    """Add the members that the table's billing mode needs, and remove those that it forbids."""
     stream, encryption = table.get("StreamSpecification"), table.get("SSESpecification")
     if isinstance(stream, dict):
         table["StreamSpecification"] = {"StreamEnabled": "StreamViewType" in stream} | stream
@@ -148,7 +147,7 @@ def _expiry(properties: Json, name: str, remarks: list[str]) -> Json | None:
 
 
 def _setting(member: str, value: Any) -> Json:
-    """The request that makes a setting, without the table's name."""
+    """The request for a setting, without the table's name."""
     if not isinstance(value, dict):
         raise DataError(f"not a description of a table: its {member} is not an object")
     match member:
@@ -171,7 +170,7 @@ def _setting(member: str, value: Any) -> Json:
 
 
 def _typed(value: Any, member: str = "") -> Any:
-    """The value with the types of the API, because templates may write any scalar as a string."""
+    """The value with the API's types. A template may write any scalar as a string."""
     if isinstance(value, dict):
         return {name: _typed(part, name) for name, part in value.items()}
     if isinstance(value, list):
@@ -186,7 +185,7 @@ def _typed(value: Any, member: str = "") -> Any:
 
 
 def merged(parts: Iterator[Declared]) -> Declared:
-    """The tables of several files together."""
+    """The tables of several files."""
     tables: dict[str, Description] = {}
     remarks: list[str] = []
     for part in parts:

@@ -1,4 +1,4 @@
-"""CloudFormation's intrinsic functions, as far as the template alone determines their results.
+"""CloudFormation's intrinsic functions, if the template alone determines their results.
 
 Parameters have their default values, and pseudo parameters have the values of a hashrange server.
 Source: the "Intrinsic function reference" and "Pseudo parameters reference" of CloudFormation's
@@ -23,8 +23,7 @@ _NO_VALUE = object()
 
 
 class Intrinsics:
-    """Resolves the values of one template. The name of the stack is known only if the file has
-    it."""
+    """Resolves the values of one template. `stack` is the stack's name, if the file has it."""
 
     def __init__(self, template: Json, stack: str | None = None) -> None:
         self._pseudo = PSEUDO | ({"AWS::StackName": stack} if stack else {})
@@ -34,7 +33,7 @@ class Intrinsics:
         self._outcomes: dict[str, Any] = {}
 
     def resolved(self, value: Any) -> Any:
-        """The value with every function replaced by its result, or by `Unresolved`."""
+        """The value with every function replaced by its result, or by an `Unresolved`."""
         try:
             return self._value(value)
         except RecursionError:

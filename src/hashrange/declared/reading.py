@@ -1,4 +1,4 @@
-"""Recognises and reads files that declare tables."""
+"""Recognise and read files that declare tables."""
 
 from pathlib import Path
 from typing import Any
@@ -10,11 +10,11 @@ from hashrange.declared.tables import Description, creation
 from hashrange.formats.items import DataError
 
 ASSEMBLY = "*.template.json"
-"""The templates in the folder that `cdk synth` writes."""
+"""The templates in the folder that `cdk synth` writes, as a glob pattern."""
 
 
 def read(path: Path) -> Declared:
-    """The tables that a file, or the folder of CDK's output, declares. Raises DataError.
+    """The tables that a file, or a folder written by `cdk synth`, declares. Raises DataError.
 
     The file can be a template of CloudFormation, SAM or CDK, a serverless.yml, a plan or state of
     Terraform as JSON, a model of NoSQL Workbench, the response of DescribeTable, or the input of
@@ -41,8 +41,7 @@ def read(path: Path) -> Declared:
 
 
 def described(path: Path, name: str) -> Description:
-    """The only table of a file, regardless of its name, or the table `name` if the file has several
-    tables. Raises DataError."""
+    """The only table of a file; if there are several tables, the table `name`. Raises DataError."""
     tables = read(path).tables
     if len(tables) == 1:
         return next(iter(tables.values()))
@@ -96,7 +95,7 @@ def _workbench(tables: list[Any]) -> Declared:
 
 
 def _of_keys(properties: Json) -> Json:
-    """The properties with definitions of key attributes only, as CreateTable requires."""
+    """The properties, with definitions of key attributes only, as CreateTable requires."""
     schemas = [properties["KeySchema"]]
     schemas += [index["KeySchema"] for index in properties["GlobalSecondaryIndexes"]]
     names = {key["AttributeName"] for schema in schemas for key in schema}

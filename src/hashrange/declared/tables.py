@@ -26,8 +26,11 @@ _SAME = ("TableName", "AttributeDefinitions", "KeySchema", "StreamSpecification"
 
 
 class Description(Struct, rename="pascal"):
-    """The parameters of CreateTable, including tags, and the settings to make afterwards: the time
-    to live and, in `settings`, the request of each further operation, without the table's name."""
+    """A table as it can be created: `table` has the parameters of CreateTable, including tags.
+
+    `time_to_live` and `settings` are applied afterwards. `settings` maps each operation to its
+    request, without the table's name.
+    """
 
     table: Json
     time_to_live: Json | None = None
@@ -35,8 +38,7 @@ class Description(Struct, rename="pascal"):
 
 
 class TableInfo(Struct):
-    """An existing table. `types` has the types of all key attributes, including those of
-    indexes."""
+    """An existing table. `types` has the types of the table's and the indexes' key attributes."""
 
     name: str
     arn: str
@@ -74,7 +76,7 @@ def names(client: Any, place: str) -> list[str]:
 
 
 def description(client: Any, place: str, name: str) -> Description:
-    """The parameters that create the table `name` again."""
+    """The description from which the table `name` can be created again."""
     with refusals(place):
         described = client.describe_table(TableName=name)["Table"]
         tags = _tags(client, described.get("TableArn"))
@@ -89,7 +91,7 @@ def description(client: Any, place: str, name: str) -> Description:
 
 
 def _tags(client: Any, arn: str | None) -> list[dict[str, str]]:
-    """The tags of a table; none if the server does not support tags, like DynamoDB Local."""
+    """The tags of a table. Empty if the server does not support tags, such as DynamoDB Local."""
     if not arn:
         return []
     pages = client.get_paginator("list_tags_of_resource").paginate(ResourceArn=arn)
@@ -142,7 +144,7 @@ def _units(described: dict[str, Any], mode: str) -> dict[str, Any]:
 
 
 def beside(path: Path) -> Path:
-    """The file for the description of the table whose items are at `path`."""
+    """The path of the description of the table whose items are at `path`."""
     return path.with_name(f"{path.name}.table.json")
 
 
@@ -185,8 +187,7 @@ def execute(connection: JsonConnection, operation: str, request: Json) -> Json:
 
 
 def find(connection: JsonConnection, name: str) -> Json | None:
-    """The table as DescribeTable returns it; None if there is none. Raises Refused for other
-    errors."""
+    """The table as DescribeTable returns it, or None. Raises Refused for other errors."""
     try:
         table: Json = execute(connection, "DescribeTable", {"TableName": name})["Table"]
     except Refused as refusal:

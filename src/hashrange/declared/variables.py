@@ -1,9 +1,9 @@
-"""Resolves the variables of serverless.yml, `${source:name, default}`, from the file itself, other
-files in its folder, and the environment.
+"""The variables of serverless.yml: `${source:name, default}`.
 
-Source: the "Variables" pages of the Serverless Framework's documentation. Values from stacks,
-secrets, programs, and files outside the folder are not looked up: such a variable has its default
-value, or is unresolved.
+They are resolved from the file itself, other files in its folder, and the environment. Values from
+stacks, secrets, programs, and files outside the folder are not looked up. A variable for such a
+value has its default, or is unresolved. Source: the "Variables" pages of the Serverless Framework's
+documentation.
 """
 
 import os
@@ -34,8 +34,10 @@ class Variables:
         self._active: set[str] = set()
 
     def resolved(self, value: Any) -> Any:
-        """The value with its variables replaced. A text with unresolved variables becomes
-        `Unresolved`."""
+        """The value with its variables replaced.
+
+        A text with an unresolved variable becomes an `Unresolved`.
+        """
         if isinstance(value, dict):
             return {name: self.resolved(part) for name, part in value.items()}
         if isinstance(value, list):
@@ -57,7 +59,7 @@ class Variables:
         return text
 
     def _variable(self, text: str) -> Any:
-        """The value of the first alternative in `text` that has one; `_MISSING` if none has."""
+        """The value of the first alternative in `text` that has a value; else `_MISSING`."""
         for alternative in map(str.strip, text.split(",")):
             value = self._without_circle(alternative)
             if value is not _MISSING and not isinstance(value, Unresolved):
@@ -65,12 +67,11 @@ class Variables:
         return _MISSING
 
     def _without_circle(self, alternative: str) -> Any:
-        """The value of one alternative of a variable: `opt:stage` or `'dev'` in
-        `${opt:stage, 'dev'}`.
+        """The value of one alternative of a variable, such as `opt:stage` in `${opt:stage, 'dev'}`.
 
-        An alternative that is reached again while it is being resolved has no value, so the next
-        alternative is used. For example, `provider.stage` may be `${opt:stage, 'dev'}`, although
-        the option `stage` has the value of `provider.stage`. Only `sls:stage` is then "dev".
+        An alternative that refers to itself has no value, so the next alternative is used. For
+        example, `provider.stage` may be `${opt:stage, 'dev'}`, although the option `stage` has the
+        value of `provider.stage`. But `sls:stage` is "dev" if it refers to itself.
         """
         if alternative in self._active:
             return "dev" if alternative == "sls:stage" else _MISSING
