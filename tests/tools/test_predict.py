@@ -148,6 +148,35 @@ def test_the_smallest_provisioning_is_the_smallest(tmp_path: Path) -> None:
     assert less.first is not None
 
 
+def test_indexes_of_the_same_name_get_units_that_serve_each(tmp_path: Path) -> None:
+    """The second table gets a single item."""
+    table = {
+        "AttributeDefinitions": [{"AttributeName": "id", "AttributeType": "S"}],
+        "KeySchema": [{"AttributeName": "id", "KeyType": "HASH"}],
+        "BillingMode": "PAY_PER_REQUEST",
+        "GlobalSecondaryIndexes": [
+            {
+                "IndexName": "by-id",
+                "KeySchema": [{"AttributeName": "id", "KeyType": "HASH"}],
+                "Projection": {"ProjectionType": "ALL"},
+            }
+        ],
+    }
+    path, clock = str(tmp_path / "load"), TestClock("2026-11-21")
+    settings = Settings(record=path, record_keys="exact", throughput="measured")
+    with hashrange.connect(clock=clock, settings=settings) as db:
+        for name in "busy", "quiet":
+            db.execute("CreateTable", {"TableName": name, **table})
+        for number in range(400):
+            item = {"id": {"S": str(number)}}
+            db.execute("PutItem", {"TableName": "busy", "Item": item})
+            clock.advance(0.1)
+        db.execute("PutItem", {"TableName": "quiet", "Item": item})
+    units = predicted(path).smallest.units
+    assert units
+    assert units["busy"][1] == units["by-id"][1] != 1
+
+
 def test_the_smallest_provisioning_has_partitions_enough(tmp_path: Path) -> None:
     """Twenty units would be enough, but three of the five keys are in one partition."""
     given: Any = {"throughput": "measured", "kind": ""}
