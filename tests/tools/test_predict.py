@@ -150,17 +150,13 @@ def test_the_smallest_provisioning_is_the_smallest(tmp_path: Path) -> None:
 
 def test_indexes_of_the_same_name_get_units_that_serve_each(tmp_path: Path) -> None:
     """The second table gets a single item."""
+    key = [{"AttributeName": "id", "KeyType": "HASH"}]
+    index = {"IndexName": "by-id", "KeySchema": key, "Projection": {"ProjectionType": "ALL"}}
     table = {
         "AttributeDefinitions": [{"AttributeName": "id", "AttributeType": "S"}],
-        "KeySchema": [{"AttributeName": "id", "KeyType": "HASH"}],
+        "KeySchema": key,
         "BillingMode": "PAY_PER_REQUEST",
-        "GlobalSecondaryIndexes": [
-            {
-                "IndexName": "by-id",
-                "KeySchema": [{"AttributeName": "id", "KeyType": "HASH"}],
-                "Projection": {"ProjectionType": "ALL"},
-            }
-        ],
+        "GlobalSecondaryIndexes": [index],
     }
     path, clock = str(tmp_path / "load"), TestClock("2026-11-21")
     settings = Settings(record=path, record_keys="exact", throughput="measured")

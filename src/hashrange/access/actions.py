@@ -69,7 +69,7 @@ def check_key(key: str) -> None:
     lower = key.lower()
     service, colon, name = lower.partition(":")
     if not colon or not name:
-        raise ValueError(f"{key!r} is not a condition key, which is like dynamodb:LeadingKeys")
+        raise ValueError(f"{key!r} is not a condition key such as dynamodb:LeadingKeys")
     known = lower in OWN_KEYS or lower in GLOBAL_KEYS
     tagged = any(lower.startswith(tag) and lower != tag for tag in TAG_KEYS)
     if service in ("aws", SERVICE) and not (known or tagged):

@@ -50,8 +50,8 @@ def _restores_run(contents: Contents, now: float) -> bool:
 def _delete_parts(contents: Contents, first: Snapshot, needed: set[str]) -> Iterator[None]:
     """Delete the parts of copies, except copies with an id in `needed`.
 
-    Later generations than that of `first` are not searched. No copy of the other generations may be
-    in progress, because the parts of an incomplete copy are deleted too.
+    Only the generation of `first` and earlier ones are searched. The caller makes sure that no copy
+    is being written in them, because the parts of an incomplete copy are deleted too.
     """
     for each in list(contents.objects.list(f.PARTS)):
         _, generation, snapshot_id, _ = each.name.split("/")

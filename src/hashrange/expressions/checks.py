@@ -48,7 +48,7 @@ _OPERANDS = {"size", *UPDATE_FUNCTIONS}
 
 
 class CheckedCondition(NamedTuple):
-    """The nodes of the tree, each after its operands, and the number of operators among them."""
+    """The nodes of the tree, children before their parents, and the number of operators."""
 
     nodes: Sequence[Node]
     operators: int
@@ -57,7 +57,8 @@ class CheckedCondition(NamedTuple):
 class CheckedAction(NamedTuple):
     """One action of an update.
 
-    `operand` has the nodes of the operand, each after its own operands. It is empty for REMOVE.
+    `operand` has the nodes of the value's tree, children before their parents. It is empty for
+    REMOVE.
     """
 
     section: Section

@@ -46,9 +46,9 @@ def no_keys(table: Table | None) -> Keys:
 class Member(Struct):
     """An action on a resource, for which a request needs a permission.
 
-    `table_name` is the table's name or ARN in the request; empty if the request names the resource
-    itself by an ARN. `number` is the position of a statement in BatchExecuteStatement, whose
-    statements are denied one by one.
+    `table_name` is the TableName of the request, which may be an ARN. It is empty if the request
+    has a ResourceArn or the ARN of a stream or a backup instead. `number` is the position of a
+    statement in BatchExecuteStatement, whose statements are denied one by one.
     """
 
     action: str

@@ -106,10 +106,10 @@ class Suspended(NamedTuple):
 
 
 def is_timeless(first: kv.Read | None) -> bool:
-    """Whether a decision with this first read does not depend on the time. (A refusal may.)
+    """Whether a decision with this first read is the same at any later time.
 
-    This is so if the first read is for rows of items: before it reads items, a decision has checked
-    that the creation of their table has ended.
+    This is so if the first read is for rows of items. Only the check that the creation of a table
+    has ended depends on the time, and a decision makes it before it reads items.
     """
     if type(first) is kv.Get:
         return kv.SYSTEM_SPACE not in dict(first.keys)

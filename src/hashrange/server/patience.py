@@ -36,8 +36,8 @@ class Patience:
         self.seconds, self.moved_bytes = 0.0, 0
 
     def is_over(self, seconds: float, moved_bytes: int, rate_min: int, seconds_max: int) -> bool:
-        """Add the bytes that a client has moved in the last `seconds`. Returns True if the client
-        was too slow, on average over a wait of at least `seconds_max`.
+        """Add the bytes that a client has moved in the last `seconds`. Returns True if the wait has
+        lasted for `seconds_max` or longer, and the client's average was too low.
 
         A client must move more than `rate_min` bytes per second. If `rate_min` is 0, a single byte
         is enough, and starts a new average.

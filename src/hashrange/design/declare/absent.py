@@ -69,9 +69,9 @@ def expect_readable_defaults(model: type[Item], fields: Mapping[str, FieldType])
         if default != value:
             what = "None" if value is None else "an empty set"
             raise DeclarationError(
-                f"{name}: {what} is not stored, so it would be read as {_described(info)}. Make "
-                f"{what} the default. To give another value to items that were stored before the "
-                "field was declared, use @st.upgrade",
+                f"{name}: no attribute is stored for {what}, so it would be read as "
+                f"{_described(info)}. Make {what} the default. To give another value to items that "
+                "were stored before the field was declared, use @st.upgrade",
                 at=model,
             )
 

@@ -98,9 +98,9 @@ def ref(entity: Any, field: str | None = None, *, role: str | None = None) -> Re
     an st.ref for each. `st.ref(None)` says that the field refers to nothing, even if its name and
     its place in a key suggest a reference.
 
-    If an item has several references to one entity, each of several fields, then `role` tells them
-    apart: fields with the same role are one reference. A reference that lacks a field for a part of
-    the key uses a field without a role.
+    If the key of the other entity has several fields, and an item has several references to it,
+    fields with the same `role` are one reference. A field without a role belongs to every reference
+    that has no other field for this part of the key.
     """
     return Ref(entity, field, role)
 

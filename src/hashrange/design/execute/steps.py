@@ -35,7 +35,8 @@ class Pause(NamedTuple):
 
 @dataclass
 class Signing:
-    """The attempts of a call in progress: until when they may be signed, and their number."""
+    """The call in progress: the monotonic time after which none of its attempts may be signed, and
+    the number of its attempts so far."""
 
     until: float
     attempts: int = 0

@@ -114,8 +114,9 @@ class Migration:
         held = [table for table in (self.old, self.new) if protocol in table.patterns]
         if len(held) != 1:
             raise DeclarationError(
-                f"{protocol.__name__} is {'in both models' if held else 'in neither model'}: open "
-                "a protocol of the model that this program runs"
+                f"{protocol.__name__} is in both models: declare a protocol for each model"
+                if held
+                else f"{protocol.__name__} is in neither model: open a protocol of one of them"
             )
         return held[0], self._new_side if held[0] is self.new else self._old_side
 

@@ -245,8 +245,10 @@ class _Walk:
         """Set the bucket's range. A bucket of whole values needs no range of the sort key."""
         if self.bucket is None:
             if self.buckets:
-                needed = "a time in the partition key, such as {at:%Y-%m}"
-                raise KeyRefusal(f"@st.buckets needs {needed}, that no argument determines")
+                raise KeyRefusal(
+                    "@st.buckets needs a time in the partition key, such as {at:%Y-%m}, and "
+                    "an argument must not determine this time"
+                )
             return
         field = self.bucket.placeholder.field
         ranges = self.ranges.get(field, [])

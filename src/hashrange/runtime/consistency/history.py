@@ -85,7 +85,7 @@ class History:
         return records
 
     def was_late(self, record: Overwritten, now: float, lag: float) -> bool:
-        """Whether the write of this record was still invisible `lag` seconds before `now`."""
+        """Whether a reader that is `lag` seconds behind `now` does not see this write yet."""
         return record.time > now - lag or self._waits(record, now, lag)
 
     def _forget(self, now: float) -> None:

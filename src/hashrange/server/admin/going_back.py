@@ -39,7 +39,7 @@ class GoingBack:
             return text_answer(_NO_NAME, 400)
         if name not in self._states.names and len(self._states.names) >= SNAPSHOTS_MAX:
             return text_answer(
-                f"at most {SNAPSHOTS_MAX} snapshots; keep one under its old name", 409
+                f"there are {SNAPSHOTS_MAX} snapshots already; replace one by using its name", 409
             )
         self._states.keep(name)
         return text_answer(f"kept {name}")

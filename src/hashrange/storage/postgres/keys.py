@@ -48,8 +48,8 @@ def first_from(start: bytes) -> tuple[int, bytes]:
 
 
 def first_after(end: bytes | None) -> tuple[int, bytes]:
-    """A slot and a stored key after those of all rows before `end`. If `end` is too long for the
-    index, some rows after `end` may be below this place too."""
+    """A slot and a stored key that are greater than those of all rows with a key before `end`. If
+    `end` is too long for the index, they are greater than those of some later rows too."""
     if end is None:
         return SLOT_AFTER_ALL, b""
     if len(end) <= KEY_BYTES_MAX:

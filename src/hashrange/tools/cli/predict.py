@@ -49,7 +49,8 @@ def add(commands: "Commands") -> None:
         "--fail-if",
         metavar="CONDITION",
         help="a condition, e.g. 'throttled > 0.1%%', 'lag > 5s', 'dollars > 100$': exit with 1 if "
-        "it holds for the whole predicted range of a scenario, with 3 if only for a part of one",
+        "it holds for the whole range that is predicted for a scenario, with 3 if it holds for a "
+        "part of the range",
     )
     parser.add_argument(
         "--prove",

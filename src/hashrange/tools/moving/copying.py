@@ -171,9 +171,8 @@ class Copy:
 
 
 def _place(target: "Target") -> tuple[str, str]:
-    """An identity of a database that does not depend on how a user writes its name. A file can have
-    several names (`app.db`, `./app.db`, a link), and a PostgreSQL address is printed without its
-    schema."""
+    """The kind of a database, and its identity, which does not depend on how a user writes the
+    address: `app.db`, `./app.db` and a link to it are the same file."""
     if target.kind == "postgresql":
         assert target.database is not None
         return target.kind, target.database.place()

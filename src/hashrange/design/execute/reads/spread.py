@@ -1,4 +1,5 @@
-"""The partitions that one call reads: a query for each shard, known value and unit of time."""
+"""The queries of one call that reads several partitions: one query for each combination of a
+shard, a known value and a unit of time."""
 
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime

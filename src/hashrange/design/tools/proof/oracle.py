@@ -175,8 +175,8 @@ class Oracle:
     def _followed_by(self, pattern: Pattern) -> Held:
         """The reference that `@st.through` follows.
 
-        It is the one with the field that `@st.through` names. If none is named, it is the one whose
-        fields are not all arguments.
+        It is the reference with the field that `@st.through` names. If no field is named, it is the
+        reference with a field that is not an argument of the pattern.
         """
         assert pattern.facts.through is not None
         held = self.relations.between(pattern.facts.through, pattern.entities[0])

@@ -238,8 +238,9 @@ class NodeSnapshots:
     # ---- the snapshot of each node ----
 
     async def _at(self, slot: int, alone: bool = False) -> Held:
-        """The snapshot of the node that has this slot. `alone` means that perhaps no other node
-        will be asked. Raises Moved if a shard has moved since the first snapshot was taken."""
+        """The snapshot of the node that has this slot. With `alone`, a new snapshot uses a
+        connection of the pool `near`, because so far no other node is asked. Raises Moved if a
+        shard has moved since the first snapshot was taken."""
         node = self._nodes.of(slot)
         held = self._held.get(node.reading) or await self._take(node, alone)
         if self._nodes.changes != self._changes:
