@@ -133,5 +133,5 @@ def test_a_server_starts_while_the_place_is_away(
 
 def test_a_place_that_replaces_objects_is_refused(in_bucket: Archived, s3: FakeS3) -> None:
     s3.honours_conditions = False
-    with pytest.raises(Exception, match="ignores If-None-Match"), in_bucket.open():
+    with pytest.raises(Exception, match="ignores the header If-None-Match"), in_bucket.open():
         pass

@@ -144,7 +144,7 @@ def test_tokens_hold_across_processes(address: str) -> None:
     ("settings", "says"),
     [
         (hashrange.Settings(throughput="enforced"), 'throughput="enforced" needs a database that'),
-        (hashrange.Settings(consistency=hashrange.Eventual()), "that one process uses"),
+        (hashrange.Settings(consistency=hashrange.Eventual()), "that only one process uses"),
     ],
 )
 def test_what_needs_one_process_is_refused(
