@@ -20,7 +20,8 @@ from hashrange.model.tables import Table
 SYSTEM_NAME = "{}$DeletedTableBackup"
 SYSTEM_SUFFIX = "00000000"
 SYSTEM_SECONDS = 35 * 24 * 60 * 60
-"""How long the rows of a deleted table with point-in-time recovery are kept, as a backup."""
+"""How long a system backup is kept, in seconds. It is made when a table with point-in-time recovery
+is deleted."""
 _READ_ROWS = 200
 
 

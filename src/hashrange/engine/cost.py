@@ -10,7 +10,8 @@ time.
 from hashrange import kv
 
 UNITS_MAX = 8 * 1024
-"""An evaluation of at most this cost may delay other requests. It takes a few milliseconds."""
+"""The largest cost of an evaluation for which other requests wait: it takes a few milliseconds. A
+costlier request is evaluated aside."""
 
 PAUSE_BYTES = 64 * 1024
 """An evaluation of many rows pauses for other requests when the bytes evaluated since its last

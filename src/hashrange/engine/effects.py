@@ -11,8 +11,8 @@ from hashrange.model.limits import VECTOR_REQUEST_BYTES_MIN
 from hashrange.model.tables import Index, Table, TableOrIndex, VectorIndex
 
 Counters = dict[bytes | kv.Key, int]
-"""The amounts to add to counters, by name, and to the sizes of item collections, by key. When a
-database is checked, the dict has the expected values instead."""
+"""Maps the name of each counter, and the key of each item collection, to the amount by which its
+count or size changes. In a check of a database, maps them to the expected values instead."""
 
 
 class Effects(Struct, gc=False):

@@ -13,12 +13,14 @@ from hashrange.model.errors import LimitExceededException, ValidationException
 from hashrange.model.jobs import Job, Kind
 
 TOKEN_SECONDS = 8 * 60 * 60
-"""For this time after a request, a request with the same token is a repetition of it."""
+"""How long, in seconds, a client token is remembered. A request with the same token within this
+time repeats the earlier request."""
 KEPT_SECONDS = 90 * 24 * 60 * 60
 FORGOTTEN_MAX = 100
 _READ_ROWS = 200
 _TOKEN_BYTES = 56
-"""The length of a list's token. It is written as 112 hexadecimal digits, the fewest allowed."""
+"""The length of the pagination token of a list of jobs. The token is sent as 112 hexadecimal
+digits, the shortest length allowed."""
 
 
 def find(kind: Kind, arn: str) -> Fetch[Job | None]:

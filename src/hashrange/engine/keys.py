@@ -29,7 +29,8 @@ UPDATED_TO_WRONG_TYPE = f"{_UPDATED}the secondary index key to unsupported type"
 UPDATED_TOO_LONG = f"{_UPDATED}the secondary index key beyond allowed size limits"
 _KINDS = {"S": "string", "B": "binary"}
 _SHORT = SORT_KEY_BYTES_MAX // GLOBAL_KEY_ATTRIBUTES_MAX // 4
-"""Index keys whose values have at most this many characters cannot be too long in bytes."""
+"""A value in an index key is short if it has at most this many characters. A key with only short
+values cannot be too long in bytes."""
 
 
 def invalid_parameter(fault: str) -> ValidationException:

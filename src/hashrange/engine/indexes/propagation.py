@@ -46,10 +46,11 @@ from hashrange.model.tables import Index, Table
 
 RECORDS_MAX = 128
 BYTES_MAX = 256 * 1024
-"""The limits of one step, which decodes all of its records together."""
+"""The total size in bytes of the records of one step, which decodes all of its records together.
+`RECORDS_MAX` limits their number."""
 
 LEFT_MILLISECONDS = 10_000
-"""If a record is older than this, another server applies it instead of the server that wrote it."""
+"""The age from which a record may be applied by another server than the one that wrote it."""
 
 NO_IMAGE = Raw(b"")
 

@@ -18,7 +18,7 @@ _PREFIX_BYTES = 2
 _LARGE_ODD_NUMBER = 2_654_435_761
 
 parse = _KEY.unpack
-"""The (slot, milliseconds, number) in a key of a change log."""
+"""Returns the (slot, milliseconds, number) in the key of a change log's record."""
 
 
 prefix = Struct(">BQ").pack

@@ -34,19 +34,22 @@ from hashrange.decoders import decoder
 from hashrange.engine.keyspace.rows import check
 
 CATALOG_VERSION = kv.CATALOG
-"""The version of the table definitions. Each commit that changes a definition changes it.
+"""The key of the row with the version of the table definitions. Each commit that changes a
+definition changes the version.
 
-It is random. A counter would not do: if a store loses its last commits, the counter could reach the
-same number again, with other definitions.
+The version is random. A counter would not do: if a store loses its last commits, the counter could
+reach the same number again, with other definitions.
 """
 SPACES: kv.Key = (kv.SYSTEM_SPACE, b"spaces")
-"""The number of spaces that have ever been created. The id of the next space is one higher."""
+"""The key of the row with the number of spaces that have ever been created. The id of the next
+space is one higher than this number."""
 FORMAT: kv.Key = (kv.SYSTEM_SPACE, b"format")
-"""The version of the stored rows: see `hashrange.engine.upgrade`."""
+"""The key of the row with the version of the stored rows: see `hashrange.engine.upgrade`."""
 CLOCK = kv.CLOCK
-"""The latest `now`, in milliseconds, at which a committed write was decided."""
+"""The name of the counter with the latest `now`, in milliseconds, at which a committed write was
+decided."""
 PROBES = b"probes"
-"""The number of times that a server has tested whether the store can commit."""
+"""The name of the counter of a server's tests whether the store can commit."""
 
 TABLES = b"T"
 AFTER_TABLES = b"U"

@@ -15,7 +15,7 @@ from hashrange.engine.log.shards import Shard
 from hashrange.model.streams import Stream
 
 BEGUN = ""
-"""The shard id in the key of the row that says that a reader has begun."""
+"""A shard id that no shard has. A reader that has begun stores a checkpoint under this id."""
 
 
 def of_reader(stream: Stream, reader: str) -> Fetch[dict[str, str]]:

@@ -30,7 +30,7 @@ from hashrange.model.tables import KinesisDestination
 from hashrange.model.values import Item
 
 SHARD_MILLISECONDS = 1 << 52
-"""The length of a feed's shards. It is so long that they never roll over."""
+"""The duration of a feed's shards. It is so long that no shard ends because of its age."""
 RECORDS_MAX = 500
 """The largest number of records in a batch: the limit of PutRecords."""
 FEEDS_MAX = 10_000
@@ -89,7 +89,7 @@ def next_batch(destination: KinesisDestination, feed: Stream, moment: Moment) ->
     records: list[dict[str, Any]] = []
     all_ended, more = True, False
     slots = {slot.number: slot for slot in feed.slots}
-    unread: list[int] = []  # when each slot was closed that has not been read to its end
+    unread: list[int] = []  # when slots with unread records were closed
     for shard in sorted(shards(feed, latest, now), key=lambda it: slots[it.slot].opened_at):
         slot = slots[shard.slot]
         if any(closed_at <= slot.opened_at for closed_at in unread):

@@ -20,7 +20,7 @@ from hashrange.engine.keyspace import logs
 from hashrange.model.streams import Log
 
 _SLOT_BITS = 8
-"""The number of a slot has 8 bits, because it is below 256 (`SLOTS_MAX`)."""
+"""The number of bits of a slot's number in a sequence number. There are 256 slots (`SLOTS_MAX`)."""
 
 
 class Place(Struct, frozen=True, gc=False):

@@ -29,7 +29,8 @@ _COSINE_ROUNDING = 64 * _ROUNDING_64
 """An upper bound of the error of the cosine distance in `closer` and `Query.scores`, for near
 vectors. For other vectors the error grows with the distance."""
 _SAFE = 1e37
-"""While the product of the norms is below this, no partial sum of 32-bit products overflows."""
+"""If the product of the two norms is below this, no partial sum of a 32-bit dot product
+overflows."""
 _OVERHEAD_BYTES = 400
 """The memory of a row without its vector, in bytes: its key, raw key, filters and their objects."""
 
@@ -63,7 +64,7 @@ class Block:
         self._raws = [row.raw for row in rows]
         self._filters = [row.filters for row in rows]
         self.numbers = {row.key: number for number, row in enumerate(rows)}
-        """The number of each row by its key."""
+        """Maps the key of each row to its number in the block."""
         self._keys = list(self.numbers)
 
     def __len__(self) -> int:

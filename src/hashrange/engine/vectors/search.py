@@ -16,15 +16,17 @@ from hashrange.model.errors import ValidationException
 from hashrange.model.tables import VectorIndex
 
 PLAIN_ROWS_MAX = 10_000
-"""The largest number of rows of a search without numpy. A row of 768 dimensions takes about 60
-microseconds."""
+"""The largest number of rows that are searched without numpy. A row of 768 dimensions takes about
+60 microseconds."""
 NUMBERS_MAX = 1 << 30
-"""The largest number of vector elements of a search: 1.4 million vectors of 768 dimensions."""
+"""The largest number of vector elements that one search compares: those of 1.4 million vectors of
+768 dimensions."""
 _NUMBERS_PER_PAUSE = 8 * 1024
 """The number of vector elements that are scored exactly between two pauses. This takes about half a
 millisecond."""
 _HELD_ROWS_MAX = 1024
-"""If more rows than this may be among the nearest, these rows are scored exactly at once."""
+"""The largest number of rows that are kept as possibly nearest. If there are more, they are scored
+exactly, and only the nearest `top` are kept."""
 NEEDS_NUMPY = (
     f"A search through more than {PLAIN_ROWS_MAX:,} vectors needs numpy on this server: "
     "pip install 'hashrange[vectors]'"

@@ -27,12 +27,13 @@ from hashrange.engine.vectors.blocks import Block, StoredVector, blocks_of, rows
 from hashrange.model.tables import VectorIndex
 
 KEPT_SECONDS = 24 * 60 * 60
-"""How long log records are kept."""
+"""How long the records of a vector index's log are kept, in seconds."""
 _IDLE_SECONDS_MAX = KEPT_SECONDS / 2
 _TRIMMED_MAX = 500
-"""The number of records that one step of trimming examines."""
+"""The largest number of log records that one step of trimming examines."""
 _CHANGES_MAX = 10_000
-"""If a slot has at least this many new records, the view is loaded again."""
+"""If a slot of the log has at least this many new records, the view is not updated but loaded
+again."""
 
 
 class Part(NamedTuple):
