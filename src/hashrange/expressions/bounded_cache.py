@@ -6,7 +6,8 @@ from typing import Generic, TypeVar
 
 ENTRIES_MAX = 200
 CHARACTERS_MAX = 5000
-"""The length of the longest key. With longer keys, a hostile client could fill the memory."""
+"""The largest length of a key, in characters of its `repr`. With longer keys, a hostile client
+could fill the memory."""
 
 T = TypeVar("T")
 

@@ -35,12 +35,14 @@ from hashrange.model.limits import EXPRESSION_BYTES_MAX, LIST_INDEX_MAX, NESTING
 from hashrange.model.values import text_size
 
 CACHED_TEXTS = 500
-"""The number of texts in each grammar's cache. The tree of a text of 4 KB may take 100 KB."""
+"""The largest number of texts whose trees are cached for each grammar. The tree of a text of 4 KB
+may take 100 KB."""
 
 RESERVED_WORDS = frozenset(
     (get_data("hashrange.expressions", "reserved_words.txt") or b"").decode("ascii").split()
 )
-"""The 573 words that cannot stand for an attribute. Source: developer guide, "ReservedWords"."""
+"""The 573 reserved words, which an expression cannot use as names of attributes. Source: developer
+guide, "ReservedWords"."""
 
 _FUNCTIONS = CONDITION_FUNCTIONS.keys() | UPDATE_FUNCTIONS.keys()
 _OPERANDS = {"size", *UPDATE_FUNCTIONS}

@@ -207,7 +207,8 @@ _SIZES: dict[str, Callable[[Any], int]] = {
     "B": binary_size,
     **dict.fromkeys(("SS", "NS", "BS", "L", "M"), len),
 }
-"""The function `size` for each type. A text's size is assumed to be its length in UTF-16."""
+"""Maps each type to the implementation of the function `size`. The size of a string is assumed to
+be its number of UTF-16 code units."""
 
 _TESTS: dict[str, Callable[..., Test]] = {
     "=": _equal,

@@ -16,7 +16,8 @@ from hashrange.model.tables import TableOrIndex
 from hashrange.model.values import AttributeValue
 
 _MIRRORED = {"=": "=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
-"""The comparators of key conditions, each with its equivalent for exchanged operands."""
+"""Maps each comparator of key conditions to the comparator that is equivalent if the operands are
+exchanged."""
 LEGACY_COUNT = "Conditions can be of length 1 or 2 only"
 """The message if KeyConditions has no condition, or more conditions than key attributes."""
 _OPERATORS = _MIRRORED.keys() | {"BETWEEN", "begins_with"}

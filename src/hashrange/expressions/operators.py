@@ -34,7 +34,8 @@ _PATH_TYPES = (
     "INTSET}"
 )
 _PATH_TYPES_OF_LEGACY = "{NS,SS,L,BS,N,M,B,BOOL,NULL,S}"
-"""The types that messages name for a path: its type is unknown before the item is read."""
+"""The types that messages about legacy conditions name for a path. The type of its value is not
+known before the item is read."""
 
 Check = Callable[[Parameter, Operation, Values], None]
 
@@ -155,11 +156,10 @@ _RESULT_TYPES = {
     "-": "N",
     "list_append": "L",
 }
-"""The result types of operations that are operands. Other operations have types that depend on the
-item."""
+"""Maps operators to the types of their results, if these do not depend on the item."""
 
 VALUES_MATTER = frozenset(("BETWEEN", "attribute_type"))
-"""The operators whose operands are checked not only by their types, but by their values."""
+"""The operators for which not only the types, but also the values of the operands are checked."""
 
 
 def check_operands(parameter: Parameter, operation: Operation, values: Values) -> None:

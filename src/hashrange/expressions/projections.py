@@ -15,7 +15,8 @@ class Projection:
         self.attributes = frozenset(map(str, self._tree))
         """The top-level attributes that the projection names."""
         self.containers = frozenset(str(path.parts[0]) for path in paths if len(path.parts) > 1)
-        """The attributes of which the projection selects members."""
+        """The top-level attributes of which the projection selects only parts, not the whole
+        value."""
 
     def project(self, item: Item) -> Item:
         """The parts of the item at the paths. Lists keep only the selected elements, in order."""

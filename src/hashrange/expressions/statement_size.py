@@ -15,9 +15,9 @@ from hashrange.model.values import text_size, value_size
 
 _STATEMENT = 3
 _WRITE = 19
-"""The size of a SET or ADD without its target and operand."""
+"""The size in bytes of one action of SET or ADD, without its target and operand."""
 _REMOVAL = 1
-"""The size of a REMOVE or DELETE without its target."""
+"""The size in bytes of one action of REMOVE or DELETE, without its target."""
 _FURTHER_TARGET_PART = 4
 _OPERAND_PATH = 1
 _OPERAND_PATH_PART = 14

@@ -39,13 +39,14 @@ class Substitutions:
         self.values: Values = values or {}
         self._names = names or {}
         self.used: set[str] = set()
-        """The keys of the names and values that expressions have asked for."""
+        """The placeholders, such as `#n` and `:v`, that expressions have used."""
         self.shape = (
             legacy,
             None if names is None else tuple(names.items()),
             None if values is None else (tuple(values), *map(tuple, values.values())),
         )
-        """Everything but the values themselves: the names, and the types of the values."""
+        """The names, and the placeholders and types of the values, without the values
+        themselves."""
         if not _passed.get(self.shape):
             _check_shape(names, values)
             _passed.put(self.shape, True)

@@ -21,7 +21,8 @@ Parameter = Literal[
     "UpdateExpression",
     "Statement",
 ]
-"""The request parameter that a text came in. Messages begin with it, except for PartiQL."""
+"""The request parameter that contains the text. Messages begin with its name, except for
+PartiQL."""
 
 Section = Literal["SET", "REMOVE", "ADD", "DELETE"]
 

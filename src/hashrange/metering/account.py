@@ -11,7 +11,8 @@ from hashrange.engine.throughput import Limit
 from hashrange.metering.buckets import Bucket
 
 Expected = dict[Bucket, float]
-"""For each bucket, the units that the admitted members of a batch will consume at least."""
+"""Maps each bucket to the least number of units that the admitted members of a batch will
+consume."""
 
 
 class Admitting(Protocol):

@@ -17,8 +17,8 @@ class HotKeys:
     def __init__(self) -> None:
         self._counts: dict[bytes, float] = {}
         self._order: list[tuple[float, bytes]] = []
-        """A heap with an entry for each key. The count in an entry may be too low, because counts
-        only rise."""
+        """A heap with an entry (count, key) for each key. The count in an entry may be outdated:
+        then it is too low, because counts only rise."""
 
     def add(self, key: bytes, amount: float) -> None:
         counts = self._counts

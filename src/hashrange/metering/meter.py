@@ -28,10 +28,10 @@ from hashrange.model.settings import Settings
 from hashrange.model.tables import Index, Table, TableOrIndex
 
 CHARGES_MAX = 1024
-"""The largest number of charges that are not counted yet."""
+"""The largest number of charges that wait to be counted."""
 WAIT_SECONDS_MAX = 1.0
-"""The longest time that charges remain uncounted if throughput is enforced, so that partitions and
-on-demand throughput follow the load."""
+"""The longest time that charges wait to be counted if throughput is enforced, so that partitions
+and on-demand throughput follow the load."""
 
 SEED = 0
 """The seed of random choices, so that the same load has the same splits and counts."""

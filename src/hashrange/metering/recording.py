@@ -38,7 +38,7 @@ class Recorded(Account, gc=False):
     attempt: int = 1
     time: int = -1
     asks: list[Ask] = field(default_factory=list)
-    """The questions that are not in the trace yet."""
+    """The questions about admission that have not been written to the trace yet."""
 
     def _ask(self, asked: Admit) -> Sequence[Limit]:
         assert isinstance(self.meter, RecordingMeter)

@@ -35,7 +35,7 @@ from hashrange.model.values import AttributeValue
 VERSION = 1
 Keys = Literal["hmac", "exact"]
 POSITION_BYTES = 8
-"""In a trace, a position of this many bytes represents a key."""
+"""The length of a position, which represents a key in a trace."""
 BOUNDARY_BYTES = 2
 """The number of bytes of a partition's start in a trace. They are too few to reveal a part of a
 key."""
@@ -44,7 +44,7 @@ LIMITS = (
     *("partition_read_units", "partition_write_units", "burst_seconds", "index_backlog_units"),
     *("initial_burst_seconds", "heat_share", "heat_seconds", "growth_seconds"),
 )
-"""The settings that decide the answers of the meter."""
+"""The names of the settings on which the meter's answers depend."""
 
 
 class Head(Struct, kw_only=True):

@@ -14,11 +14,13 @@ from hashrange.metering.hot_keys import HotKeys
 from hashrange.model.tables import Index, Table
 
 ALL_COUNTED = 1000
-"""The first charges of a table or index are all counted by partition and key. Later, while there
-are many requests, one of each `SAMPLED` consecutive charges is drawn at random, and represents all
-of them. So each charge has the same chance, whatever the order of the keys. By Hoeffding's
-inequality, the share of a key in n charges of the same units is wrong by less than sqrt(SAMPLED *
-ln(2 / 0.001) / (2 * n)) with probability 0.999. The sum of the units is exact."""
+"""The number of charges of a table or index that are all counted by partition and key. Of later
+charges, while there are many requests, one of each `SAMPLED` consecutive charges is drawn at random
+and represents all of them. So each charge has the same chance, whatever the order of the keys.
+
+By Hoeffding's inequality, the share of a key in n charges of the same units is wrong by less than
+sqrt(SAMPLED * ln(2 / 0.001) / (2 * n)) with probability 0.999. The sum of the units is exact.
+"""
 SAMPLED = 32
 
 WRITE_WEIGHT = 3

@@ -48,7 +48,7 @@ _TYPES = {
     "TUPLE": "M",
     "LIST": "L",
 }
-"""The types that IS compares with, except MISSING."""
+"""Maps each type name that IS accepts, except MISSING, to DynamoDB's name of the type."""
 _SET_FUNCTIONS: dict[str, Section] = {"set_add": "ADD", "set_delete": "DELETE"}
 FUNCTIONS = (*CONDITION_FUNCTIONS, *UPDATE_FUNCTIONS, *_SET_FUNCTIONS)
 """All functions that a statement may call."""

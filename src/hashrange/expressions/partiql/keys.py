@@ -14,12 +14,13 @@ from hashrange.model.errors import ValidationException
 from hashrange.model.values import AttributeValue, Item
 
 Types: TypeAlias = Mapping[str, str]
-"""S, N or B for each key attribute."""
+"""Maps each key attribute to its type: S, N or B."""
 
 _MIRRORED = {"=": "=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 _SORT_TESTS = _MIRRORED.keys() | {"BETWEEN", "begins_with", "IN"}
 _QUERIES_MAX = 10_000
-"""A clause that would take more queries is planned as a scan."""
+"""The largest number of queries for one WHERE clause. A clause that needs more is planned as a
+scan."""
 
 
 class ReadPlan(NamedTuple):

@@ -32,7 +32,8 @@ from hashrange.model.errors import ValidationException
 
 EXISTS_MISPLACED = "EXISTS can only be used in ExecuteTransaction write requests."
 CACHED_TEXTS = 100
-"""The number of statements in the cache. The tree of a text of 8 KB may take 1 MB."""
+"""The largest number of statements whose trees are cached. The tree of a text of 8 KB may take 1
+MB."""
 
 
 @lru_cache(CACHED_TEXTS)
@@ -63,7 +64,8 @@ _NO_STATEMENTS = {
     "star": "Path",
     "struct": "Struct",
 }
-"""The names of terms in the message about a term where a statement was expected."""
+"""Maps each kind of term to its name in the error message for a text that is a term instead of a
+statement."""
 
 
 class _Parser(TermParser):
