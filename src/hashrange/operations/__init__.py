@@ -91,7 +91,8 @@ STATEMENTS: dict[str, ModuleType] = {
     "ExecuteStatement": execute_statement,
     "ExecuteTransaction": execute_transaction,
 }
-"""Operations that read or write depending on their statements."""
+"""Maps the operations of PartiQL, which may read or write depending on their statements, to their
+modules."""
 
 
 def _operation(name: str, module: ModuleType, **settings: Any) -> Operation:

@@ -11,7 +11,7 @@ from hashrange.model.tables import Table
 from hashrange.model.values import AttributeValue
 
 OPERATIONS = {"GetItem": "key", "DeleteItem": "key", "UpdateItem": "key", "PutItem": "item"}
-"""The operations on one item, each with the parameter that has its key."""
+"""Maps each operation on one item to the parameter that contains the key of the item."""
 
 
 def leading(name: str, request: Any, table: Table) -> str | None:

@@ -17,7 +17,7 @@ from hashrange.operations.backups import sources
 from hashrange.operations.operation import Json
 
 DAYS = 35
-"""The default recovery period of a table."""
+"""The default recovery period of a table, in days."""
 LATENESS_SECONDS = 300
 
 

@@ -16,8 +16,8 @@ from msgspec import Raw
 from hashrange.model.validation import java
 
 _FIRST_BRACKET_MAX = 16
-"""In a response such as `{"Items":[`, the bracket of the list comes before this byte. The brackets
-of number sets come after it."""
+"""The search for number sets begins at this byte. The bracket of a list in a response, as in
+`{"Items":[`, comes earlier, and brackets of number sets come later."""
 
 _NUMBER_SET = re.compile(rb'"NS":\[("[-0-9."]+(?:,"[-0-9."]+)+)\]')
 """Matches a number set of several members in JSON. Nothing else has this form: quotes within a

@@ -21,7 +21,7 @@ from hashrange.operations.common.parse import decode
 from hashrange.operations.contributor_insights import subject
 
 Names = tuple[str, str]
-"""The name of a table, and that of its index, which is empty for the table itself."""
+"""The name of a table and the name of its index. The latter is empty for the table itself."""
 
 _INVALID_TOKEN = "Invalid NextToken"  # assumed: not seen on the service
 

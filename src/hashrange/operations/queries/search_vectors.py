@@ -69,7 +69,8 @@ def parse(body: bytes) -> Request:
 
 _NUMBER = r"-?[0-9]{1,18}(\.[0-9]{1,20})?([eE][-+]?[0-9]{1,2})?"
 _plain = re.compile(f"{_NUMBER}(,{_NUMBER})*+", re.ASCII).fullmatch
-"""Matches numbers that have neither too many digits nor too large an exponent."""
+"""Matches one or more numbers, separated by commas, whose digits and exponents are within the
+limits."""
 
 
 def _vector(elements: Sequence[AttributeValue]) -> list[float]:

@@ -14,7 +14,7 @@ from hashrange.model.streams import Stream
 INVALID_ARN = "Invalid StreamArn"
 TRIMMED = "The data you are trying to access has been trimmed"
 EXPIRED = "The provided iterator exceeds the maximum age allowed"
-"""This message and TRIMMED are taken from the service model."""
+"""The message for an iterator that is too old. This text and TRIMMED are from the service model."""
 
 _is_stream_arn = re.compile(r"arn:[^:]+:dynamodb:[^:]*:[^:]*:table/[^/]+/stream/[^/]+").fullmatch
 

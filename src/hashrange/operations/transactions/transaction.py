@@ -40,8 +40,7 @@ Respond = Callable[[Receipt, Tables], Response]
 """Makes the response from the receipt and the tables."""
 
 SMALL_BYTES = 4 * 1024
-"""The size in bytes of a stored item above which other requests get a turn after the decision on
-it."""
+"""If a stored item is larger than this, other requests get a turn after the decision on it."""
 
 
 class ClientToken(NamedTuple):

@@ -29,7 +29,7 @@ IMPORTS_MAX = 50
 PAGE_SIZE = 25
 NO_OBJECTS = "{} is not supported by this server: it was started without --objects"
 CONFLICT = "Import conflict: Duplicate request detected with conflicting parameters"
-"""Assumed: the text of ExportConflictException, with another noun."""
+"""An assumed text: that of ExportConflictException, with "Import" instead of "Export"."""
 
 _parse = partial(validate, "ImportTable")
 _encode = msgspec.json.Encoder().encode

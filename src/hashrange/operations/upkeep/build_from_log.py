@@ -21,8 +21,8 @@ NOTED_SECONDS = 60.0
 """The interval, in seconds, at which the progress of the build is noted in the table's
 definition."""
 LAG_SECONDS_MAX = 2.0
-"""While a record of the index log is older than this, the build waits: otherwise writers would be
-throttled."""
+"""The largest age of a record in the index log with which the build goes on. If a record is older,
+the build waits, because otherwise writers would be throttled."""
 PATIENCE_SECONDS = 10.0
 """The longest time, in seconds, that a step of the build waits for the log."""
 

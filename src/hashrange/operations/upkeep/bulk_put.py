@@ -21,8 +21,8 @@ from hashrange.operations.items import put_item
 from hashrange.operations.upkeep.import_items import Fault, Items
 
 PENDING_BYTES_MAX = 8 * 1024 * 1024
-"""After the report lines of a step have reached this many bytes, further lines leave out the faulty
-record, or the existing item of a failed condition."""
+"""The size of a step's report lines above which further lines are shorter: they leave out the
+faulty record, or the existing item of a failed condition."""
 
 _encode = msgspec.json.Encoder().encode
 
@@ -33,7 +33,7 @@ class BulkItems(Items, rename="pascal"):
 
     table_name: str
     key: str
-    """The object that contains the records."""
+    """The name of the object that contains the records."""
 
 
 class Step(msgspec.Struct, gc=False):

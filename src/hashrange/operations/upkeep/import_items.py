@@ -37,7 +37,7 @@ _decode_item = decoder(Item).decode
 NOT_AN_ITEM = "The item is not a map of attribute values"
 
 Fault = tuple[int, str]
-"""The number of a record in its object, and its fault."""
+"""The number of a faulty record in its object, and a text that describes the fault."""
 
 
 class Begin(msgspec.Struct, rename="pascal"):
