@@ -78,8 +78,8 @@ def _allows(
 
 SHAPES_MAX = 200
 SHAPE_CHARACTERS_MAX = 5000
-"""The largest shape of a request whose plan is kept (see `_of_shape`), in characters. Shapes have
-the names of attributes, which may be long."""
+"""The largest number of characters in the shape (see `_of_shape`) of a request whose plan is kept.
+A shape contains names of attributes, which may be long."""
 
 
 def _of_shape(plan: Plan, name: str, request: Any, table: Table) -> Plan:
@@ -222,7 +222,7 @@ def _refusal(principal: Principal, asked: Question, verdict: Verdict) -> ApiErro
 
 
 LOGGED_AGAIN_SECONDS = 60
-"""For how long the same denial is not logged again: a program that is denied access tries again and
+"""How long repetitions of a denial are not logged. A program that is denied access tries again and
 again."""
 
 

@@ -15,10 +15,11 @@ from hashrange.engine.throughput import Limit
 from hashrange.runtime.ending import complaints
 
 LAG_SECONDS_MAX = 10.0
-"""Writes are throttled while an index does not show a change that is older than this."""
+"""The largest age of a change that an index does not show yet. If a change is older, writes to the
+table are throttled."""
 AWAY_SECONDS_MAX = 300.0
-"""LAG_SECONDS_MAX for a change that the store has failed to apply: long enough for a standby to
-take over."""
+"""The largest age of a change that the store has failed to apply to an index. It is long enough for
+a standby to take over."""
 
 
 class Lag:

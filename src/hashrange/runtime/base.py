@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from hashrange.runtime.cut import Cut
 
 LARGE_BODY_BYTES = 512 * 1024
-"""A server does not decode larger bodies in its own process, because that may take tens of
-milliseconds."""
+"""The largest body that a server decodes in its own process. Decoding a larger body may take tens
+of milliseconds."""
 
 
 class Writer(Protocol):

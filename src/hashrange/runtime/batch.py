@@ -34,15 +34,16 @@ from hashrange.runtime.environment import HEAD, Environment
 BATCH_REQUESTS_MAX = 128
 BATCH_BYTES_MAX = 8 * 1024 * 1024
 BATCH_SECONDS_MAX = 0.01
-"""After this time no further request of a batch is decided; the rest wait for the next batch."""
+"""The time after which no further request of a batch is decided. The remaining requests wait for
+the next batch."""
 BULK_SECONDS_MAX = 0.1
-"""BATCH_SECONDS_MAX for a batch that begins with a bulk write: enough for all writes that are
-submitted together."""
+"""The time limit of a batch that begins with a bulk write. It is long enough for all writes that
+are submitted together."""
 
 ENTROPY_BYTES = 16
 
 CONFLICTS_MAX = 100
-"""If a batch has been decided this many times, its requests are refused.
+"""The number of attempts to commit a batch after which its requests are refused.
 
 While several servers keep changing the same few items, two attempts out of three may fail.
 """
@@ -76,8 +77,8 @@ class Submission(Struct, eq=False):
     news: Event | None = None
     """Wakes a thread that sleeps until the outcome is final."""
     bulk: bool = False
-    """Whether it is a bulk write: a batch that begins with one may take up to BULK_SECONDS_MAX, and
-    other requests wait for that time."""
+    """Whether the request is a bulk write. A batch that begins with a bulk write may take up to
+    BULK_SECONDS_MAX, and other requests wait for that time."""
 
     # ---- over an asynchronous store ----
 
@@ -86,7 +87,8 @@ class Submission(Struct, eq=False):
     suspended: Suspended | None = None
     """The decision, if it was begun before the batch."""
     earlier: Proposal | None = None
-    """The decision that was made for this request before its batch lost a race."""
+    """The last decision of the request. It is used again if the batch is decided again and the
+    reads of the decision still have the same answers."""
     tickets: frozenset[kv.Key] = frozenset()
     machine: int = 0
     running: bool = False
@@ -153,7 +155,7 @@ class Batch(Struct, eq=False):
     needs_upkeep: bool = False
     """Whether the batch changed or dropped a table, began a job, or changed a backup."""
     read_bytes: int = 0
-    """The bytes that the remembered decisions have read."""
+    """The number of bytes that the remembered decisions have read."""
     failure: BaseException | None = None
 
     def decide(self) -> Generator[kv.Read | list[kv.Write], Any, list[kv.Write] | None]:

@@ -8,14 +8,14 @@ from typing import Any
 from hashrange.runtime.drive import SLICE_SECONDS
 
 GATHERING_SECONDS_MAX = SLICE_SECONDS
-"""The longest wait. A commit or a round trip costs nearly the same for one request as for sixteen,
-and a turn without new requests ends the wait. But while a long read runs, each turn includes a
-slice of it, so the wait is limited."""
+"""The longest time for which requests are gathered. A commit or a round trip costs nearly the same
+for one request as for sixteen. Gathering also ends after a turn without new requests, but while a
+long read runs, each turn includes a slice of the read."""
 
 PATIENCE_SECONDS = 0.005
-"""If a store has several machines, requests for one of them wait at most this long for a batch that
-is under way there. Each machine gets only a part of the requests, and a batch has a cost of its
-own."""
+"""If a store has several machines, how long requests for one of them wait, at most, for a batch
+that is under way there. Without this wait the batches of each machine would be small, and a batch
+has a cost of its own."""
 
 Spawn = Callable[[Coroutine[Any, Any, None]], object]
 """Starts a task, such as a batch."""

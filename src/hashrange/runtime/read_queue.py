@@ -15,19 +15,21 @@ from hashrange.operations.operation import Operation
 from hashrange.runtime.fair_queue import FairQueue
 
 READS_MAX = 16
-"""The number of long reads that run at once."""
+"""The largest number of long reads that run at once."""
 
 WAITING_MAX = 256
-"""The number of reads that may wait. Others are refused at once, and SDKs try them again later."""
+"""The largest number of reads that wait. Further reads are refused, and SDKs try them again
+later."""
 
 WAIT_SECONDS_MAX = 20.0
 """The longest time that a read may wait. A client that waits longer has probably given up."""
 
 HELD_BYTES_MAX = 16 * 1024 * 1024
-"""If the running reads have read more than this together, one continues and the others wait."""
+"""The largest total number of bytes that the running reads hold. Above it, one read continues and
+the other reads wait."""
 
 Admitted = Callable[[], bool]
-"""Tells a waiting read that it may begin. Returns False if it is no longer wanted."""
+"""Tells a waiting read that it may begin. Returns False if the read is no longer wanted."""
 
 
 def throttled() -> ThrottlingException:

@@ -12,8 +12,8 @@ class Source(Protocol):
 
 
 LARGE_BYTES = 32 * 1024
-"""An answer with more bytes than this gets a turn of the event loop of its own, if other requests
-wait."""
+"""The largest answer that is given together with other answers. A larger answer gets a turn of the
+event loop of its own, if other requests wait."""
 
 
 def small_only(read: kv.Read) -> kv.Get:

@@ -9,9 +9,9 @@ from hashrange import kv
 from hashrange.engine.vectors.views import View
 
 VERSIONS_MAX = 2
-"""The number of vector views that are kept of one place, which is a vector index or one of its HASH
-values. Two, because a search whose snapshot is older than the newest view may still use the
-previous view. Views share their unchanged blocks."""
+"""The largest number of vector views that are kept for one vector index, or for one of its HASH
+values. A search whose snapshot is older than the newest view may still use the previous one. Views
+share their unchanged blocks."""
 
 
 class VectorViews:

@@ -33,14 +33,16 @@ from hashrange.runtime.fair_queue import FairQueue
 from hashrange.runtime.mistaken_calls import closed
 
 WAITING_MAX = 256
-"""At most this many costly requests wait; more are refused, and SDKs try them again later."""
+"""The largest number of costly requests that wait. Further requests are refused, and SDKs try them
+again later."""
 
 BEGINNINGS_MAX = 2
-"""The evaluation of a request is begun at most this many times if the evaluating process ends each
-time, because the request may be the cause."""
+"""The largest number of times that the evaluation of a request is begun, if the evaluating process
+ends each time: the request may be the cause."""
 
 PROPOSALS_MAX = 8
-"""After this many decisions of a costly write, its caller is told to try again."""
+"""The largest number of times that a costly write is decided. If no decision could be committed,
+its caller is told to try again."""
 
 _log = logging.getLogger("hashrange")
 
@@ -179,7 +181,7 @@ class Jobs(forks.Forkable):
         in_batch = isinstance(outcome, Proposal) and bool(outcome.writes)
         if not isinstance(outcome, Proposal):
             submission.outcome = outcome
-        elif outcome.changes_tables:  # a batch has more to do for it, so the batch decides it again
+        elif outcome.changes_tables:  # needs further work in a batch, which decides it again
             submission.request = submission.operation.request(submission.body)
             self.settled()
         elif outcome.writes:

@@ -11,15 +11,16 @@ import threading
 import time
 
 LOOK_SECONDS = 1.0
-"""The interval of the checks. A limit on idleness counts checks rather than seconds, because the
-machine may be suspended between two checks."""
+"""The interval of the checks. The limit on idleness is a number of checks, not of seconds, because
+the machine may be suspended between two checks."""
 
 STILL_LOOKS_MAX = 10
-"""A process that has used no processor time in this many checks is ended."""
+"""The number of consecutive checks after which a process is ended, if it owes an answer but has
+used no processor time."""
 
 ANSWER_SECONDS_MAX = 60.0
-"""A process that uses more processor time than this for one answer is ended. The costliest
-condition on the largest item uses half a second."""
+"""The largest processor time that a process may use for one answer. After that it is ended. The
+costliest condition on the largest item uses half a second."""
 
 _log = logging.getLogger("hashrange")
 

@@ -11,7 +11,7 @@ from hashrange.model.errors import ThrottlingException
 
 REQUESTS_MAX = 4096
 BYTES_MAX = 64 * 1024 * 1024
-"""The limit for the bodies of all unanswered requests together."""
+"""The largest total size of the bodies of all unanswered requests."""
 
 REQUEST_SECONDS_MAX = 20.0
 """The time limit of a request. A client that waits longer has probably given up."""

@@ -18,11 +18,11 @@ from hashrange.runtime.environment import HEAD
 from hashrange.runtime.overlay import Asking, Overlay
 
 LOCKING_FROM = 2
-"""From this attempt on (the first is 0), a batch locks the rows that it reads, so that servers that
-keep changing the same items take turns."""
+"""The number, counted from 0, of the first attempt in which a batch locks the rows that it reads.
+With locks, servers that keep changing the same items take turns."""
 
 PAUSE_SECONDS_MAX = 0.064
-"""The longest pause before a batch that has lost a race is decided again."""
+"""The longest pause between two attempts to commit a batch."""
 
 
 async def run_batch(

@@ -9,9 +9,9 @@ from collections.abc import Iterable
 from hashrange import kv
 
 ONE = 0
-"""The machine of all requests if a store has only one."""
+"""The machine of all requests if the store has only one machine."""
 SEVERAL = -1
-"""Stands for the machine of requests that concern several machines, or whose machine is not
+"""Stands for the machine of a request that concerns several machines, or whose machine is not
 known."""
 
 

@@ -28,7 +28,7 @@ STEPS_MAX = 2
 slots."""
 SLOTS_PER_STEP = 32
 PAUSE_SECONDS = 0.05
-"""The pause of a slot after a failed step. It doubles with each failure in a row."""
+"""The pause of a slot after a failed step. It doubles with each consecutive failure."""
 PAUSE_SECONDS_MAX = 2.0
 
 PROPAGATE = UPKEEP["upkeep.Propagate"]
@@ -56,13 +56,14 @@ class Propagator:
         """For each slot, the time since which its first record has waited, in epoch seconds."""
         self._under_way: dict[LogSlot, float] = {}
         self._names: dict[int | None, str] = {}
-        """The name of the table that each log belongs to, by the log's space."""
+        """Maps the space of each log to the name of the table to which the log belongs."""
         self._failures: dict[LogSlot, int] = {}
-        """For each slot, the number of steps in a row that have failed."""
+        """The number of consecutive failed steps of each slot."""
         self._resting: set[LogSlot] = set()
-        """Slots that pause until they are tried again."""
+        """The slots that pause after a failed step."""
         self._causes: dict[LogSlot, str] = {}
-        """The store's error at the last failure of a slot."""
+        """The store's error in the last failed step of each slot; empty if the error was not the
+        store's."""
         self._steps = 0
         self.closing = False
 

@@ -42,7 +42,7 @@ class QueuedRead(Struct, eq=False):
     weight: int = 0
     """The weight of the request: see `engine.cost`."""
     single: bool = False
-    """Whether it reads a single row that is not known to be `large`."""
+    """Whether the request reads only one row, and this row is not known to be `large`."""
     steps: Any = None
     next_read: kv.Read | None = None
     held_bytes: int = 0

@@ -40,8 +40,8 @@ from hashrange.runtime.read_queue import ReadQueue
 from hashrange.runtime.source import small_only
 
 REPEATS_MAX = 3
-"""How many times requests begin again because their snapshot has become invalid: rows can move to
-another machine."""
+"""The largest number of times that requests begin again because their snapshot has become invalid.
+This happens when rows move to another machine."""
 ROWS_PER_GROUP = 64
 PAGES_PER_GROUP = 8
 
@@ -126,11 +126,12 @@ class Reads:
         self._slices = Slices(loop)
         self._spawn = spawn
         self._rows: dict[int, GroupQueue] = {}
-        """The queues for reads of a single row: one for each machine, and one for requests that
-        concern several machines."""
+        """The queues, by machine, of requests that read a single row. Requests that concern several
+        machines have the queue `SEVERAL`."""
         self._pages: dict[int, GroupQueue] = {}
         self._apart: dict[int, GroupQueue] = {}
-        """The queues, by machine, of requests for pages with rows that stay locked."""
+        """The queues, by machine, of requests that would probably wait for a lock in vain: see
+        `LockedTickets`."""
         self._locked = LockedTickets()
 
     def __len__(self) -> int:

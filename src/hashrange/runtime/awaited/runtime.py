@@ -52,8 +52,8 @@ NEEDS_ONE_PROCESS = (
 OPEN_INDEX_LOGS = UPKEEP["upkeep.OpenIndexLogs"]
 OPENING_ATTEMPTS = 10
 OPENING_PAUSE_SECONDS = 0.5
-"""The pause between attempts to open the index logs: a server that ended while it changed a
-definition can block the opening for seconds."""
+"""The pause between attempts to open the index logs. If a server ended while it changed a
+definition, the opening can be blocked for seconds."""
 
 CLOSING_SECONDS_MAX = 30.0
 """The longest time that closing waits for requests that have arrived."""

@@ -23,10 +23,11 @@ Ticket = kv.Key
 """A space, and the digest of a partition key in it."""
 
 EVERY: Ticket = (-1, b"")
-"""Stands for all tickets: a request holds it if it is not known which tickets the request needs."""
+"""Stands for all tickets. A request holds it if the tickets that the request needs are not
+known."""
 
 LOOKED_AT_MAX = 4 * BATCH_REQUESTS_MAX
-"""At most this many waiting requests are examined to fill one batch."""
+"""The largest number of waiting requests that are examined to fill one batch."""
 
 
 def tickets_of(reads: Iterable[kv.Read]) -> frozenset[Ticket]:

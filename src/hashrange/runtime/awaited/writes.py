@@ -88,8 +88,8 @@ class Writes:
         self._committed = committed
         self._backlog = Backlog(loop, self._overdue, environment.clock.timer)
         self._lines: dict[tuple[int, bool], Line] = {}
-        """The lines by machine (`SEVERAL` for requests that concern several machines) and by
-        whether their requests are decided apart."""
+        """The lines by two keys: the machine (`SEVERAL` for requests that concern several
+        machines), and whether each request has a batch of its own."""
         self._held: set[Ticket] = set()
         self._locked = LockedTickets()
 

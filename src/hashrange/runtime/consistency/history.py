@@ -11,8 +11,8 @@ from hashrange.metering.meter import Meter
 from hashrange.model.consistency import Eventual
 
 RECORDS_MAX = 100_000
-"""The largest number of kept values: without a limit, there would be too many while a test stops
-its clock."""
+"""The largest number of old values that are kept. Without a limit, a test that stops its clock
+would keep all of them."""
 
 
 class Overwritten(NamedTuple):

@@ -55,7 +55,7 @@ class Drawing:
         with self._lock:
             self._calls[name] += 1
             exact = faults.on.get(name, {}).get(self._calls[name])
-            drawn = self._by_rate()  # even if a fault is exact: later draws stay the same
+            drawn = self._by_rate()  # even if a fault is exact, so that later draws stay equal
         if exact is not None:
             return exact if _can_have(exact, name, body) else None
         if drawn is None or not self._is_meant(name, body):

@@ -18,8 +18,8 @@ from hashrange.runtime.prediction.reading import Line
 
 WAIT_MICROSECONDS = 60 * SECOND
 WAITING_MAX = 100_000
-"""A refused request is held back until one of its attempts is not refused. It is passed on earlier
-if it has waited for WAIT_MICROSECONDS, or if this many lines wait."""
+"""The largest number of lines that are held back. A refused request is held back until one of its
+attempts is admitted, until WAIT_MICROSECONDS have passed, or until there are too many lines."""
 
 
 class Held(Struct, gc=False):

@@ -79,7 +79,7 @@ class Outcome:
         self.reasons: defaultdict[tuple[str, str, str | None], Refused] = defaultdict(Refused)
         """The refusals by their reason, and by the table and index whose limit was reached."""
         self.minutes: defaultdict[int, Refused] = defaultdict(Refused)
-        """Refusals by the minute since the beginning."""
+        """The refusals in each minute, by the number of the minute since the beginning."""
         self.minute_reasons: defaultdict[tuple[int, str, str, str | None], int] = defaultdict(int)
         self.minute_requests: Counter[int] = Counter()
         self.first: First | None = None
@@ -88,7 +88,7 @@ class Outcome:
         self.lags: dict[tuple[str, str], float] = {}
         self.timeline = None if brief else Timeline()
         self.peak_share = 0.0
-        """The largest share of its limit that a partition used in a minute."""
+        """The largest share of its throughput limit that any partition used in a minute."""
         self._minute_units: dict[tuple[int, int, bool], float] = {}
         self._meter = meter
 

@@ -27,12 +27,12 @@ from hashrange.runtime.prediction.sensitivity import (
 )
 
 Wanted = dict[str, tuple[int | None, int | None]]
-"""Read and write units by the names of tables and indexes."""
+"""Maps the name of each table and index to its read and write units."""
 
 ROUNDS, TRIALS, CONFIRMED_MAX = 2, 16, 2
-"""How the provisioned units are multiplied until they are sufficient. In each round, `TRIALS`
-factors are tried together with a thinned load. Then the smallest factors that seem sufficient, at
-most `CONFIRMED_MAX`, are tried with the whole load."""
+"""How a sufficient multiple of the provisioned units is found. In each of `ROUNDS` rounds, fewer
+than `TRIALS` factors are tried together with a thinned load. Then the smallest factors that seem
+sufficient, at most `CONFIRMED_MAX`, are tried with the whole load."""
 
 
 class Smallest(Struct):

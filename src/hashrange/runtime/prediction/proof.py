@@ -13,7 +13,7 @@ from hashrange.model.tables import Index, Table
 from hashrange.runtime.prediction.reading import Trace, TraceError, settings_of
 
 OPEN_MAX = 10_000
-"""The number of requests that may be under way at once."""
+"""The largest number of requests under way whose answers are expected."""
 
 
 class Proof(Struct):

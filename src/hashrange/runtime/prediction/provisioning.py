@@ -17,7 +17,8 @@ from hashrange.runtime.prediction.reading import Line
 
 BINS_MAX = 32_768
 UNITS_MAX = 40_000
-"""The default quota of a table. Source: developer guide, Service quotas."""
+"""The default quota of a table, in read units and in write units. Source: developer guide, Service
+quotas."""
 
 
 class Bins:

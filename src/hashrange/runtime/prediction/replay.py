@@ -36,7 +36,8 @@ from hashrange.runtime.prediction.scenarios import S, Scenario, fitted
 UPKEEP_SECONDS = 2
 """The interval at which upkeep looks for work, as in a server."""
 IDLE_STEPS_MAX = 1000
-"""A time without requests passes in at most this many steps."""
+"""While there are no requests, a step is a second or, if that is longer, the time until the next
+request divided by this number."""
 
 LEAST_READ_UNITS = 0.5
 
@@ -160,7 +161,7 @@ class Replay:
         """The position of a key in this replay."""
         if not self._moved or len(key) < POSITION_BYTES:
             return key
-        if key != self._last[0]:  # most requests consume units only where they ask for them
+        if key != self._last[0]:  # most requests consume units only at the key for which they ask
             start = key[:PARTITION_BYTES]
             self._last = key, _hashed(self._moved + start) + key[PARTITION_BYTES:]
         return self._last[1]

@@ -16,8 +16,8 @@ from hashrange.runtime.prediction.scenarios import Scenario
 
 SEEDS = 20
 REQUESTS_MAX = 60_000
-"""The number of requests that a variation replays. In a longer load, one request stands for
-several."""
+"""The largest number of requests that a variation replays. In a longer load, one replayed request
+stands for several."""
 
 
 class Constant(NamedTuple):

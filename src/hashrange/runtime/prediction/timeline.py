@@ -10,7 +10,7 @@ from hashrange.metering.meter import Meter
 from hashrange.model.tables import Index, Table
 
 ROWS_MAX = 96
-"""If a strip has more rows, pairs of rows are joined."""
+"""The largest number of rows in a strip. If there are more, pairs of adjacent rows are joined."""
 
 Starts = tuple[tuple[bytes, int], ...]
 """The positions at which partitions begin, and their numbers."""

@@ -34,7 +34,7 @@ class LongRead(Struct, eq=False):
     _opened: ReadSnapshot | None = None
     _drive: Generator[None, None, Decision] | None = None
     held_bytes: int = 0
-    """The number of bytes that it has read, and keeps until its end."""
+    """The number of bytes that the read has received so far. It keeps them until its end."""
 
     def begin(self, opened: ReadSnapshot, timer: Callable[[], float]) -> None:
         self._opened = opened

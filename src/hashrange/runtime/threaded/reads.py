@@ -33,20 +33,22 @@ from hashrange.runtime.threaded.snapshot import ReadSnapshot
 from hashrange.runtime.threaded.turn import Turn
 
 LONG_READS_PER_TURN = 8
-"""If this many reads of a turn have exceeded their slice of time, the remaining reads of the turn
-are queued as long reads at once. Otherwise each of these would delay other requests by a slice."""
+"""The number of reads of one turn that may exceed their slice of time. After that, the remaining
+reads of the turn are queued as long reads, because each of them could delay other requests by a
+slice."""
 
 OVERRUN_SECONDS = 0.001
-"""A page of large items cannot be divided. If a read and its response occupy the event loop for
-longer than this, all reads are treated as long ones for `PAUSE_RATIO` times as long, so that they
-take turns. Otherwise a thousand of them would be answered in a row while other requests wait."""
+"""If a read and its response occupy the event loop for longer than this, all reads are treated as
+long ones for `PAUSE_RATIO` times as long, so that they take turns. A page of large items cannot be
+divided, so a thousand reads of such pages would otherwise be answered in a row."""
 
 SENDING_SECONDS_PER_BYTE = 3e-9
-"""The time that the system call needs to send a response, because it copies the response."""
+"""The time per byte of a response that the system call for sending takes, because it copies the
+response."""
 
 READING_SECONDS_PER_BYTE = 2e-9
-"""The time to copy a row's JSON into the response: 1.3 to 2.8 nanoseconds per byte were
-measured."""
+"""The time per byte that it takes to copy a row's JSON into the response. Between 1.3 and 2.8
+nanoseconds were measured."""
 
 PAUSE_RATIO = 10
 
