@@ -37,7 +37,8 @@ from hashrange.paging import cut, page_of, small
 from hashrange.storage.memory_rows import Rows, Spaces, State, rows_of
 
 Undo = dict[int, dict[bytes, bytes | None]]
-"""The value (None: absent) of each row before the open transaction, by space and key."""
+"""Maps the space and the key of each row that the open transaction has changed to the row's earlier
+value; None if the row was absent."""
 
 
 class MemoryStore(forks.Forkable):

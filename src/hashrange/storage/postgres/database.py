@@ -54,7 +54,7 @@ from hashrange.storage.postgres.schema import (
 T = TypeVar("T")
 
 FENCED_SECONDS_MAX = 15.0
-"""The time for which reads wait while a change of definitions has not reached all nodes."""
+"""How long reads wait, at most, for a change of definitions to reach all nodes."""
 FENCED_PAUSE_SECONDS = 0.01
 
 TIDY_SECONDS = 60.0
@@ -126,8 +126,8 @@ class PostgresDatabase:
         self.distributes = False
         """Whether the database is opened in order to distribute its tables."""
         self.namespace = 0
-        """Distinguishes the advisory locks of this schema from those of other schemas in the
-        database."""
+        """The number that distinguishes the advisory locks of this schema from those of other
+        schemas."""
         self.commits = self.conflicts = 0
         self._several = asyncio.Semaphore(self._size)
         self._opening: asyncio.Lock | None = None

@@ -31,8 +31,8 @@ from hashrange.storage.postgres.reads import Question
 
 FENCE = -1
 DROPPED_LIST = -2
-"""The numbers of two advisory locks: the fence, and the lock of the list of dropped spaces. The
-number of a space's lock is the space's id."""
+"""FENCE and DROPPED_LIST are the numbers of two advisory locks: of the fence, and of the list of
+dropped spaces. The lock of a space has the space's id as its number."""
 
 ABSENT = 0
 """The version of an absent row."""

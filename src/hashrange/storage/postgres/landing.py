@@ -24,7 +24,7 @@ from hashrange.storage.postgres.tables import PLAIN
 from hashrange.storage.postgres.writes import PLAIN_SLOT, Folded, Plan
 
 WRITE_SECONDS_MAX = 60
-"""The time limit for all statements of a write to Citus together: see COMMIT_SECONDS_MAX."""
+"""The time limit for all statements of a write to Citus together. See COMMIT_SECONDS_MAX."""
 
 
 class Landing:

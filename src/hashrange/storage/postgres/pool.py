@@ -23,7 +23,7 @@ CONNECT_SECONDS_MAX = 10.0
 NODE_SECONDS_MAX = 2.0
 """The time that a node of a cluster has to accept a connection."""
 AWAY_SECONDS = 0.5
-"""After a failure, the node is not tried again for this time."""
+"""The pause before an unreachable node is tried again."""
 ANSWER_SECONDS_MAX = 15.0
 """The time that a node has to answer a statement. A machine that has lost power closes no
 connections, so without this limit a statement would wait for ever."""
@@ -36,14 +36,14 @@ NEAR_LOCK_SECONDS_MAX = 2
 stays locked while the node that began the transaction cannot be reached, and a waiting request
 delays others."""
 LOCKING_SECONDS_MAX = 3
-"""How long a locking read over several nodes waits for its locks. Citus needs less time to find a
-deadlock."""
+"""How long a locking read over several nodes waits for its locks. This is longer than Citus needs
+to find a deadlock."""
 IDLE_SECONDS_MAX = 10
 """How long the database server waits for the next statement of a transaction before it ends the
 transaction. If the connection was lost, the outcome of its commit may be unknown for this time."""
 COMMIT_SECONDS_MAX = 300.0
-"""The longest time between a transaction's reading of the clock and its commit: more than all
-limits above together."""
+"""The longest time between the moment when a transaction reads the clock and its commit. It exceeds
+the sum of all limits above."""
 
 PLANS = {
     # Every access is by primary key. A plan made while a table was small must not scan it after it
@@ -56,8 +56,8 @@ PLANS = {
     "jit": "off",
 }
 CITUS_PLANS = PLANS | {
-    # Otherwise Citus examines each table that is met by the query with which asyncpg looks up a
-    # type; that takes two seconds.
+    # By default, Citus examines each table in the query with which asyncpg looks up a type. That
+    # takes two seconds.
     "citus.override_table_visibility": "off",
     # The tables of shards are used directly: see `direct`.
     "citus.enable_manual_changes_to_shards": "on",
@@ -71,7 +71,8 @@ CITUS_TRANSACTIONS = {
     # Rows of several shards of a node are inserted on one connection.
     "citus.multi_shard_modify_mode": "sequential",
 }
-"""Settings of each transaction. All statements for Citus are in transactions."""
+"""The settings that are made at the beginning of each transaction on Citus. All statements for
+Citus are in transactions."""
 LOCKING_TRANSACTIONS = CITUS_TRANSACTIONS | {
     # The settings that follow are sent to the other nodes too.
     "citus.propagate_set_commands": "local",
@@ -88,11 +89,11 @@ BEGIN
         AND groupid = (SELECT groupid FROM pg_dist_local_group));
 END $$;
 COMMIT"""
-"""Defines a function for one connection. The function keeps shards in place by the lock (ShareLock)
-that Citus's own writers take, and returns how many of the shards are at this node. Only a function
-can do both in one statement: its query sees moves that ended while it waited for the lock. The
-definition is committed without waiting for a standby: otherwise, while no standby answers, no
-connection could be opened even for reads."""
+"""Defines a function for one connection. The function locks shards in their places, with the lock
+(ShareLock) that Citus's own writers take, and returns how many of the shards are at this node. Only
+a function can do both in one statement: its query sees moves that ended while it waited for the
+lock. The definition is committed without waiting for a standby. Otherwise, while no standby
+answers, no connection could be opened even for reads."""
 
 STATEMENTS_KEPT = 256
 """The number of prepared statements that each connection keeps, whatever their length."""

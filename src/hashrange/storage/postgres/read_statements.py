@@ -92,7 +92,7 @@ _SQL: dict[int, tuple[str, int]] = {
         1,
     ),
 }
-"""The text of each part, and the number of its parameters."""
+"""Maps each part to its SQL and the number of its parameters."""
 
 
 def value_of(column: str, values: bool, bytes_max: int | None) -> str:

@@ -60,10 +60,10 @@ ROWS_AT_FIRST = 256
 """The number of rows requested at first for a page that is bounded by weight."""
 
 NOWHERE = None, None, None
-"""The place of a row that is not requested."""
+"""Stands for the place of a row that is not to be read."""
 
 READS_ANSWERED_MIN = 2
-"""At least this many reads are answered, however large their rows are: see `kv.READ_BYTES_MAX`."""
+"""This many reads are answered, however large their rows are: see `kv.READ_BYTES_MAX`."""
 
 
 class Question:
@@ -81,13 +81,13 @@ class Question:
         self.compared = compared
         self._locks_system = locks_system
         self.keys: dict[Key, int] = {}
-        """The position of each key among the requested ones."""
+        """Maps each key to its position among the requested keys."""
         self.bounds: dict[Key, tuple[int, int | None]] = {}
         """The keys whose rows must be as of one moment, each with the number of its read and the
         read's `weight_max`. The latter is None if another read requests the same key, because then
         the row must not be cut."""
         self.names: dict[bytes, int] = {}
-        """The position of each counter among the requested ones, by its name."""
+        """Maps the name of each counter to its position among the requested counters."""
         self.ranges: list[Asked] = []
         self.bytes_max: int | None = None
         """The `bytes_max` of all reads of rows by key."""

@@ -78,7 +78,7 @@ PLACE = """SELECT concat_ws('/', (SELECT system_identifier FROM pg_control_syste
 
 _CLOCK = "SELECT floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint"
 SKEW_MAX = 1000
-"""The largest difference between the clocks of two nodes, in milliseconds."""
+"""The largest difference between the clocks of two nodes that is accepted, in milliseconds."""
 
 
 async def prepare(connection: Any, name: str, unsynced: bool) -> int:

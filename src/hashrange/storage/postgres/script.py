@@ -47,9 +47,9 @@ ONCE = frozenset({ADVISORY, PINNED, IDS, FENCE, SPACES, COUNTERS})
 """The parts that are not repeated for each shard."""
 
 CHANGED = asyncpg.DivisionByZeroError
-"""The error if something has changed since it was read."""
+"""The error of a statement that finds that something has changed since it was read."""
 NO_SPACE = asyncpg.InvalidArgumentForLogarithmError
-"""The error if a space to be written is absent."""
+"""The error of a statement if a space to be written is absent."""
 
 _AT = "r.space = q.space AND r.slot = q.slot AND r.key = q.key"
 
@@ -146,8 +146,8 @@ CROSS JOIN LATERAL (SELECT h.prefix || int8send(h.number - q.later) AS key) k RE
         6,
     ),
 }
-"""The text of each part, and the number of its parameters. Each parameter is an array: a column of
-the part's values."""
+"""Maps each part to its SQL and the number of its parameters. Each parameter is an array: a column
+of the part's values."""
 
 Values = Sequence[tuple[Any, ...]]
 

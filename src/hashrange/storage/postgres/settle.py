@@ -24,11 +24,11 @@ SETTLE_SECONDS_MAX = 2 * IDLE_SECONDS_MAX + 10
 """How long to try to learn the outcome of a commit. In this time, the server ends a process whose
 client is gone, and the database recovers from a crash."""
 NODE_SETTLE_SECONDS_MAX = 3.0
-"""SETTLE_SECONDS_MAX for a node of a cluster. It is short, because requests for the node wait
-during this time, and may be refused."""
+"""How long to try to learn the outcome of a commit at one node of a cluster. The time is short,
+because requests for the node wait during it, and may be refused."""
 
 KEPT_MILLISECONDS = 10 * 60 * 1000
-"""The time for which an id is kept. Afterwards, no connection asks for the id any more."""
+"""How long the id of a committed transaction is kept. Afterwards, no connection asks for the id."""
 
 _TIME_BYTES = 6
 

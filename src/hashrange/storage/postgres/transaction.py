@@ -42,7 +42,8 @@ from hashrange.storage.postgres.script import ADVISORY, CHANGED, HOLDS, NO_SPACE
 from hashrange.storage.postgres.writes import Folded
 
 DOUBT_SECONDS = 0.2
-"""The largest age of the map of shards after a conflict, which a moved shard may have caused."""
+"""After a conflict, the map of shards is read again if it is older than this, because the conflict
+may have been caused by a shard that has moved."""
 
 
 class PostgresSnapshot:

@@ -24,8 +24,8 @@ _ROWS = """SELECT key, rest, version, weight, {value} FROM rows
 WHERE space = $1 AND slot = ANY ($2) AND key = ANY ($3) ORDER BY key {order}"""
 
 SLOTS_FEW = 4
-"""A range over at most this many slots is read with one statement for all of them. Such a range
-can be the rows of one kind in the system space."""
+"""A range over at most this many slots is read with one statement for all of them. For example, the
+range may have the rows of one kind in the system space."""
 SLOTS_AT_FIRST = 16
 """The number of slots that are examined together after the first slot without rows. Each further
 group has four times as many slots."""
@@ -105,7 +105,7 @@ class Walk:
         rows_max = min(self._rows_left or ROWS_TOGETHER, ROWS_TOGETHER)
         bounds = self._space, slots, self._start, self._end, rows_max
         weights = await self._connection.fetch(_WEIGHTS.format(order=self._order), *bounds)
-        if len(weights) == rows_max and rows_max != self._rows_left:  # they have many rows
+        if len(weights) == rows_max and rows_max != self._rows_left:  # these slots have many
             for slot in slots:
                 if not self._is_full:
                     await self._slot(slot)

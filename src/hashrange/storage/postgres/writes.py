@@ -169,10 +169,10 @@ class Plan:
         self._values: dict[Place, list[tuple[Any, ...]]] = {}
         self._changed: dict[Place, int] = {}
         self._locks: dict[Place, list[tuple[Any, ...]]] = {}
-        """Rows to lock: space, slot, key and version."""
+        """For each place, the rows to lock: space, slot, key and version."""
         self._absent: dict[Place, list[tuple[Any, ...]]] = {}
-        """Space, slot and key of rows that are inserted only to keep other transactions from
-        inserting them."""
+        """For each place, the space, slot and key of rows that are inserted only to keep other
+        transactions from inserting them."""
         self._add_rows(folded, guards)
         for name in sorted(folded.added):
             values = name, layout.slot_of_counters, folded.added[name]

@@ -13,9 +13,9 @@ from hashrange.storage.sqlite.write_queue import Wait, WriteQueue
 
 _EVERY_PAGES = 4_000
 _PAGES_MAX = 16_000
-"""If the log has more pages than this (64 MB), writers wait briefly until no reader needs the log,
-so that it can restart. If the log has twice as many pages, writers are faster than the disk, so
-they also wait while any checkpoint runs."""
+"""The number of pages in the log (64 MB) above which writers wait briefly until no reader needs the
+log, so that it can restart. With twice as many pages, writers are faster than the disk, so they
+also wait while any checkpoint runs."""
 
 _HOLD_UP_MILLISECONDS = 200
 

@@ -27,7 +27,7 @@ from hashrange.kv import SYSTEM_SPACE, Damaged, Durability, StoreError
 APPLICATION_ID = 0x48527267  # "HRrg"
 VERSION = 3
 SEQUENCE = b"appended"
-"""The name under which `statistics` has the last number that `Append` used."""
+"""The name in `statistics` of the last number that `Append` used."""
 
 
 def _rename_counters(connection: apsw.Connection) -> None:
@@ -43,16 +43,16 @@ UPGRADES: dict[int, Callable[[apsw.Connection], None]] = {
     1: _rename_counters,
     2: _count_in_statistics,
 }
-"""The functions that upgrade a file to the next version, by the file's version."""
+"""Maps the version of a file to the function that upgrades the file to the next version."""
 
 # NORMAL syncs at checkpoints only: a power cut loses the last commits, never the file. OFF leaves
-# everything to the operating system. Either survives the end of the process.
+# everything to the operating system. With both, commits survive the end of the process.
 _SYNCHRONOUS: dict[str, str] = {"full": "FULL", "relaxed": "NORMAL", "memory": "OFF"}
 _CACHE_KIB = 16_000
 _WAL_BYTES_KEPT = 64 << 20
 _STATEMENTS_CACHED = 400
-"""The number of cached statements. A space in use needs about three. A put without a cached
-statement takes 50 % longer."""
+"""The number of prepared statements that a connection keeps. A space in use needs about three. A
+put without a prepared statement takes 50 % longer."""
 
 
 def create_file(path: str) -> None:

@@ -40,8 +40,8 @@ _LOOKS = 10
 _BUSY_LOOKS = 500
 _PAUSE_SECONDS = 0.002
 _COPIED_BYTES_MAX = 64 << 20
-"""A log up to this size is first copied. Computing checksums takes a hundred times as long as
-reading, so writers would restart the log before all checksums are computed."""
+"""The largest log that is copied before its checksums are computed. Computing them takes a hundred
+times as long as reading the log, and meanwhile writers could restart a log that was not copied."""
 
 Checksum = tuple[int, int]
 Order = Literal["<", ">"]

@@ -15,8 +15,8 @@ DROPPED = "SELECT name FROM sqlite_schema WHERE type = 'table' AND name GLOB 'd[
 
 
 GET_ROWS = 32
-"""The number of rows of a space that one statement reads. It takes half the time of single
-statements."""
+"""The number of rows of a space that one statement reads by key. This takes half the time of one
+statement for each row."""
 
 
 class Statements(NamedTuple):

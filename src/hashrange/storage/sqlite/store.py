@@ -39,9 +39,9 @@ from hashrange.storage.sqlite.write_queue import Wait, WriteQueue
 _log = logging.getLogger("hashrange")
 
 _inherited: dict[str, tuple[str, apsw.Connection | None]] = {}
-"""The files that this process cannot use, because it was forked while they were in use. By path:
-the reason, and a connection that must stay open: closing it would wait for threads of the
-parent."""
+"""The files that this process cannot use, because it was forked while they were in use. Maps the
+path of each file to the reason, and to a connection that must stay open: closing it would wait for
+threads of the parent."""
 
 
 class SqliteStore(forks.Forkable):

@@ -33,7 +33,8 @@ _COUNT = (
     "INSERT INTO statistics VALUES (?1, max(?2, ?3)) "
     "ON CONFLICT (name) DO UPDATE SET number = max(number + ?2, ?3)"
 )
-"""Changes a counter, for `Add` and for `Max`: (name, number to add, smallest result)."""
+"""Changes a counter, for `Add` and for `Max`. The parameters are the name, the number to add, and
+the smallest result."""
 
 _NO_FLOOR = -1 << 63
 _number = Struct(">Q").pack
@@ -42,7 +43,7 @@ MANY_WRITES = 16
 """If a call has at least this many writes, the rows that are put into a space are written by one
 statement, which runs with many sets of values."""
 _OF_COMMIT = (Append, Add, Max)
-"""Writes that are made at the commit."""
+"""The kinds of writes that are made at the commit."""
 
 
 class SqliteTransaction:

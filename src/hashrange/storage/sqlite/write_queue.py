@@ -62,7 +62,7 @@ SLICE_SECONDS = 0.001
 """How long after its turn a process may begin further transactions while others wait."""
 
 _OPENINGS = 100
-"""The number of attempts to open the file while other processes are removing it."""
+"""The largest number of attempts to open the file while other processes are removing it."""
 
 _SHARE = 1 / 8
 _PAUSE_SECONDS_MIN = 0.00002

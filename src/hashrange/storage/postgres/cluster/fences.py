@@ -42,19 +42,20 @@ from hashrange.storage.postgres.keys import stored
 from hashrange.storage.postgres.problems import ERRORS
 
 SPACE = -1
-"""The space of the fences. A fence has an empty key and the weight CLOSED or OPEN. Its value is the
-value of the catalog's row in the fence's version. While the fence is closed, it keeps the value
-from before the change."""
+"""The space of the fences. A fence is a row with an empty key and the weight OPEN or CLOSED. An
+open fence has the version and the value of the catalog's row. A closed fence has a random version,
+and the value from before the change."""
 OPEN, CLOSED = 0, 1
 
 RESCUE_SECONDS = 0.5
-"""A rescue begins when a process has met a closed fence for longer than this."""
+"""How long a closed fence blocks the requests of a process before the process begins a rescue."""
 CHANGE_SECONDS_MAX = 60
-"""A change of definitions that takes longer than this is considered lost, and loses its lock."""
+"""The time after which a change of definitions is considered lost, and loses its lock."""
 LOCK_SECONDS_AT_FIRST, LOCK_SECONDS_MAX = 0.1, 5.0
-"""How long a change of definitions waits for a shard's writers: in the first attempt, and about how
-long in the last one. Each attempt waits twice as long. The first one is short, because later
-writers queue behind the change, and an earlier writer may be waiting for a later one."""
+"""How long a change of definitions waits for a shard's writers: in its first attempt, and about how
+long in its last one. Each attempt waits twice as long as the one before it. The first wait is
+short, because later writers queue behind the change, and an earlier writer may be waiting for one
+of them."""
 
 _AT = stored(CATALOG)
 CATALOG_PLACE = _AT.slot, _AT.space, _AT.key
@@ -100,10 +101,11 @@ class Fences:
     def __init__(self, nodes: Nodes) -> None:
         self._nodes = nodes
         self.namespace = 0
-        """Distinguishes the advisory locks of this schema from those of other schemas."""
+        """The number that distinguishes the advisory locks of this schema from those of other
+        schemas."""
         self._changing = asyncio.Lock()
         self._met: dict[int, float] = {}
-        """When a fence of each version first blocked a request."""
+        """For each version of a closed fence, the time when it first blocked a request."""
         self._rescue: asyncio.Task[None] | None = None
 
     @asynccontextmanager

@@ -13,22 +13,23 @@ from hashrange.kv import slot_of, unpack_weight
 from hashrange.storage.postgres.reads import Asked
 
 Row = tuple[bytes, bytes | None, int, bytes | None]
-"""Key, rest, version and value."""
+"""The key, rest, version and value of a row."""
 
 Place = tuple[int, bytes]
 """A slot and a key."""
 
 Bounds = tuple[Place, Place]
-"""The first place in a range, and the first place after it."""
+"""The first place in a range, and the first place after the range."""
 
 Fetch = Callable[[Bounds, int | None, int | None], Coroutine[Any, Any, Sequence[Row]]]
-"""Reads the first rows within the bounds. The numbers limit the rows and their weight: the last row
-is the one with which the sum of the weights reaches the limit. None: no limit."""
+"""Reads the first rows within the bounds. The two numbers limit the rows and their total weight;
+None means no limit. The row that reaches the weight limit is the last one."""
 
 ROWS_MIN = 8
 WEIGHT_MIN = 64 * 1024
 SURPLUS = 1.3
-"""Each node is asked for this multiple of its share, since rows are not spread evenly."""
+"""The factor by which each node is asked for more than its share, because rows are not spread
+evenly."""
 
 
 def begin_and_rest(asked: Asked) -> tuple[Bounds, Bounds]:

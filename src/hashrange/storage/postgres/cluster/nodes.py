@@ -45,7 +45,8 @@ class Shard(NamedTuple):
     """Some slots at one node, and their tables."""
 
     number: int | None
-    """The number of the shard of `rows`; None if the tables are not distributed."""
+    """The number that Citus gave the shard of the table `rows`; None if the tables are not
+    distributed."""
     slots: Sequence[int]
     tables: Tables
 
@@ -70,7 +71,7 @@ class Node:
         self.rows = PLAIN.rows
         """The table, or the union of tables, that has all rows of this node."""
         self.tables: Mapping[int, str] = {}
-        """The table that has the rows of each slot of this node."""
+        """Maps each slot of this node to the table that has the slot's rows."""
 
     @property
     def pools(self) -> tuple[Pool, Pool, Pool, Pool]:

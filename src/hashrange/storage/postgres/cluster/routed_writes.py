@@ -65,7 +65,7 @@ _SPACES = "SELECT count(*) FROM spaces WHERE space = ANY ($1)"
 _FIRST = "SELECT min(slot) FROM rows WHERE space = $1"
 ROWS_PER_INSERT = 64, 16, 4, 1
 SLOT_OF_LISTS = 0
-"""The slot at whose node the lock of the list of dropped spaces is taken."""
+"""The lock of the list of dropped spaces is taken at the node of this slot."""
 
 
 async def lock(connection: Any, nodes: Nodes, places: Sequence[Stored]) -> None:

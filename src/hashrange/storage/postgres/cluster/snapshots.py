@@ -42,7 +42,8 @@ from hashrange.storage.postgres.tables import Source
 
 SNAPSHOT = "REPEATABLE READ READ ONLY"
 PATIENCE = "SET LOCAL idle_in_transaction_session_timeout = '60s'"
-"""A snapshot is idle while other nodes are asked, or while a place is awaited."""
+"""Lets a snapshot be idle for a minute. It is idle while other nodes are asked, or while it waits
+for one of the `places`."""
 
 
 class Held:
@@ -97,7 +98,7 @@ class NodeSnapshots:
         self._noting = noting
         self._explained = explained
         self._held: dict[Pool, Held] = {}
-        """The snapshots by the `reading` pools of their nodes."""
+        """Maps the `reading` pool of each node to the node's snapshot."""
         self._dropped: set[int] = set()
         self._has_place = self._closed = False
 
