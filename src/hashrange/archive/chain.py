@@ -37,7 +37,7 @@ class Chain:
         self.digest = self._digest
         """The SHA-256 of the last segment that was written."""
         self.stored = 0
-        """The number of bytes of the segments since the last copy of the file."""
+        """The number of bytes in the segments that were stored since the last copy of the file."""
         self._settled = 0
 
     @classmethod
@@ -136,7 +136,7 @@ class Copying:
         first = number * f.PART_BYTES
         size = min(f.PART_BYTES, self._size - first)
         if size > 0:
-            # If the file has become shorter, its last part is padded; the log has what matters.
+            # If the file has become shorter, its last part is padded. The log has current pages.
             data = self._tail.file_piece(first, size).ljust(size, b"\0")
             packed = f.pack(data)
             self._objects.put(f.part_name(self._chain.generation, self._id, number), packed)

@@ -11,7 +11,8 @@ from hashrange.archive.contents import Contents
 from hashrange.archive.format import ArchiveError, Snapshot
 
 _RESTORE_SECONDS_MAX = 86_400
-"""A running restore has a mark in the archive. A mark is ignored if it is older than this."""
+"""The age, in seconds, at which the mark of a running restore expires. Until then, the mark keeps
+all objects from being deleted."""
 
 
 def delete_old(contents: Contents, now: float, seconds: float) -> Iterator[None]:

@@ -23,7 +23,7 @@ EVERY_SECONDS = 1.0
 _COPY_BYTES_MIN = 64 << 20
 _COPY_SECONDS = 86_400.0
 _LOOK_SECONDS = 60.0
-"""How often the shipper checks whether another server has begun a generation."""
+"""The interval at which the shipper checks whether another server has begun a generation."""
 
 _log = logging.getLogger("hashrange")
 

@@ -22,8 +22,8 @@ _PARTS_MAX = 10_000
 _ATTEMPTS = 5
 _PAUSE_SECONDS = 0.05
 _EXISTS = frozenset({"PreconditionFailed", "412", "NoSuchUpload"})
-"""The error codes that mean that an object of this name exists already. NoSuchUpload is one,
-because an upload that is completed a second time, after a lost answer, no longer exists."""
+"""The error codes that mean that an object of this name exists already. NoSuchUpload is among them:
+if the completion of an upload is repeated after a lost answer, the upload no longer exists."""
 
 _CONFLICT = frozenset({"ConditionalRequestConflict", "OperationAborted", "409"})
 """The error codes that mean that two conditional writes of one name have collided. Then the request

@@ -18,7 +18,7 @@ from hashrange.transfers.buckets import Buckets, Failed, failing
 from hashrange.transfers.loading import Json, Loader, Part
 
 REST_SECONDS = 0.05
-"""The interval of checking whether a job with MaxWriteRequestUnits may continue."""
+"""The interval at which a job with MaxWriteRequestUnits checks whether it may continue."""
 
 
 class BulkPuts(Loader):

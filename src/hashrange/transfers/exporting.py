@@ -138,8 +138,7 @@ _LOOK_ITEMS = 1000
 _TICK_SECONDS = 0.002
 """A pause after which commits have a later time: times are stored in milliseconds, rounded up."""
 CHANGES_BYTES_MIN = 10_000_000
-"""The least size that an incremental export is billed for; here it is billed for exactly this
-size."""
+"""The size that an incremental export is billed for. On AWS this is the least size."""
 NO_HISTORY = "Point in time recovery was disabled during the export"
 """The text of this error is assumed."""
 

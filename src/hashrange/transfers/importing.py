@@ -13,7 +13,8 @@ from hashrange.transfers.buckets import Buckets
 from hashrange.transfers.loading import Json, Loader, Part
 
 LOGGED_MAX = 100
-"""The number of faulty items of an import that are logged. The others are only counted."""
+"""The largest number of faulty items of an import that are logged. Further items are only
+counted."""
 
 _log = logging.getLogger("hashrange")
 
