@@ -67,7 +67,7 @@ class TableCheck:
         self.snapshot = snapshot
         self._table = table
         self._items = 0
-        """The number of rows of the table."""
+        """The number of the table's rows that have been read."""
         self._expected: Counter[int] = Counter()
         """The number of rows that each space should have."""
         self._counters: Counters = defaultdict(int)

@@ -23,7 +23,7 @@ ROUND_SECONDS = 45.0
 it. It is long, because the search takes several statements."""
 
 RETRY_GROWTH = 1.1
-"""If a partition could not be split, a split is tried again when it has grown by this factor. Each
+"""The factor by which a partition must grow before a failed attempt to split it is repeated. Each
 attempt reads half of the partition."""
 
 

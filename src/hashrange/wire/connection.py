@@ -45,10 +45,11 @@ INVOCATION_BYTES_MAX = 64
 _ATTEMPT = re.compile(rb"attempt=(\d{1,6})")
 
 HEADER_OVERHEAD_BYTES = 128
-"""Bytes that a header takes in memory besides its characters."""
+"""The memory that a header takes besides its characters."""
 
 _DECODED_AT_ONCE_BYTES_MAX = 1024 * 1024
-"""A compressed body whose decoded form is larger is not decoded at once: that would take long."""
+"""The largest decoded size of a compressed body that is decoded at once. Decoding a larger body
+would take long."""
 
 
 class Call(msgspec.Struct, gc=False):
@@ -74,7 +75,7 @@ class Answer(msgspec.Struct, gc=False):
 Event = Call | Answer
 
 GO_ON = Answer(CONTINUE, close=False)
-"""The answer to a client that waits for permission to send its body; the answer to the request
+"""The answer to a client that waits for permission to send its body. The answer to the request
 follows."""
 
 

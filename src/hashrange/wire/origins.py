@@ -22,7 +22,7 @@ FOREIGN_HOST = (
     b'"The Host header names another server. Use an address or localhost as the endpoint, or '
     b'start the server with keys or with --cors http://NAME."}'
 )
-"""The body that tells a client that its Host is foreign."""
+"""The body of the answer to a request whose Host header is foreign."""
 
 _ORIGIN = re.compile(
     r"[a-z][a-z0-9+.-]*://(?P<name>\[[0-9a-f:.]+\]|[^\s/?#@:\[\]*]+)(?::[0-9]{1,5})?"

@@ -26,7 +26,7 @@ CONTENT_TYPES = (JSON, APPLICATION_JSON)
 """The content types of requests. An answer has the content type of its request."""
 
 SYNTAX_BYTES_MAX = 1024 * 1024
-"""The syntax of larger bodies is not checked here."""
+"""The largest body whose syntax is checked here."""
 
 Targets = Mapping[bytes, str]
 """The names of operations, by the values of the X-Amz-Target header."""

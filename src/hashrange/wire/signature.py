@@ -36,8 +36,8 @@ _MISMATCH = (
     "AWS Secret Access Key and signing method. Consult the service documentation for details."
 )
 _INVALID_TOKEN = "The security token included in the request is invalid"
-"""The message if a known key has another session token. If the key is unknown, a period follows.
-[seen]"""
+"""The message for a known access key with a wrong session token. For an unknown access key, a
+period follows. Both texts were seen on the service."""
 
 Query = Sequence[tuple[str, str]]
 """Decoded query parameters in the order in which they were sent; each character is a byte."""
@@ -91,8 +91,8 @@ class Key(NamedTuple):
 
 
 Keys = Mapping[str, Key]
-"""The secret keys that are accepted at one time (a *generation*), by access key. A generation never
-changes: other keys are another generation."""
+"""Maps the access keys that are accepted at one time (a *generation*) to their secret keys. A
+generation never changes: if the keys change, there is a new generation."""
 
 
 class KeyRing:
