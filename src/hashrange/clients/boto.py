@@ -36,7 +36,8 @@ if TYPE_CHECKING:
 _SERVICES = ("dynamodb", "dynamodb-streams")
 DUMMY = "hashrange"
 IN_PROCESS = "hashrange_in_process"
-"""This key in the context of a request says that `boto3_session` answers it, not a mock."""
+"""The key that marks the context of a botocore request if `boto3_session` answers the request, so
+that a mock leaves it alone."""
 
 _HOST_REGION = re.compile(r"//[^/]*(?:dynamodb|ddb)\.([a-z0-9-]+)\.")
 _CREDENTIAL = re.compile(r"Credential=([^/]*)/\d*/([^/]+)/")

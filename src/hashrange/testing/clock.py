@@ -5,7 +5,8 @@ from datetime import UTC, datetime, timedelta
 from hashrange.runtime.clock import wall_clock
 
 When = float | str | datetime
-"""Epoch seconds, a text such as "2030-01-31T12:00", or a datetime. Without a zone, UTC is meant."""
+"""Epoch seconds, a text such as "2030-01-31T12:00", or a datetime. A time without a zone is in
+UTC."""
 
 
 class TestClock:

@@ -63,7 +63,7 @@ GUARDED: list[tuple[Read, Write]] = [
     (Range(SPACE, b"l", b"z"), Put(SPACE, b"m", value_of(2))),
     (Range(SPACE, b"", None), DropSpace(SPACE)),
 ]
-"""Pairs: a read of rows, also of absent rows, and a write that changes the read's answer."""
+"""Pairs of a read of rows, some of which are absent, and a write that changes the read's answer."""
 
 
 class StoreSuite:
