@@ -117,9 +117,10 @@ _LATER = {
     "rebuild_markers": "tools.rebuild_markers",
     "sample": "tools.sample",
 }
-"""The modules of names that are imported when they are first used.
+"""Maps each name that is imported at its first use to its module.
 
-They have the designer's tools, which an application that only runs its patterns does not load.
+These modules are tools for designers. An application that only runs its patterns does not load
+them.
 """
 
 

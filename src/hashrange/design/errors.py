@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from typing import Any
 
 SHOWN_MAX = 100
-"""How many characters of a value an error shows."""
+"""The largest number of characters of a value in an error message."""
 
 
 class DesignError(Exception):

@@ -16,13 +16,13 @@ _PERIOD_TYPES: dict[OperatorName, tuple[type, tuple[type, ...], str]] = {
     "day": (date, (datetime,), "st.Day compares a datetime field with a date"),
     "hour": (datetime, (datetime,), "st.Hour compares a datetime field with a datetime"),
 }
-"""By operator: (type of the argument, types of the field, message if one of them differs)."""
+"""Maps operators to (type of the argument, types of the field, error message for other types)."""
 
 
 def check_argument(argument: Argument, kind: FieldType, at: object) -> None:
     """Raise DeclarationError if the argument's type does not fit the field's type."""
     own, stored = argument.python, kind.python
-    if argument.values:  # they come from the field itself (@st.scatter)
+    if argument.values:  # from the field itself, by @st.scatter
         return
     if argument.operator == "shard":
         if own is not int:

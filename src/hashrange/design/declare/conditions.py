@@ -19,7 +19,7 @@ _TOKEN = re.compile(r":\w+|#\w+|\w+|<>|<=|>=|[^\s\w]")
 _WORDS = frozenset({"AND", "OR", "NOT", "BETWEEN", "IN"})
 _COMPARES = frozenset({"=", "<>", "<", "<=", ">", ">="})
 _FUNCTIONS = {"begins_with": ("S", "B"), "contains": ("S", "B", "SS", "NS", "BS", "L")}
-"""By function of a field and a parameter: the DynamoDB types that the field can have."""
+"""Maps each function to the DynamoDB types that its first operand, a field, can have."""
 _SAMPLES: dict[str, AttributeValue] = {
     "S": {"S": "x"}, "N": {"N": "1"}, "B": {"B": "eA=="}, "BOOL": {"BOOL": True},
     "L": {"L": []}, "M": {"M": {}}, "SS": {"SS": ["x"]}, "NS": {"NS": ["1"]},

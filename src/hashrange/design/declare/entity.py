@@ -50,7 +50,7 @@ class Entity:
     delimiters: re.Pattern[str] = field(default_factory=lambda: re.compile(r"(?!)"))
     rivals: dict[str | None, list[Rival]] = field(default_factory=dict)
     clashes: bool = False
-    """Whether another entity can write the same primary key even if no value has a delimiter."""
+    """Whether another entity can have the same primary key even if no value has a delimiter."""
 
     def __str__(self) -> str:
         return self.model.__name__

@@ -26,8 +26,8 @@ E = TypeVar("E", bound="Item")
 F = TypeVar("F", bound=Callable[..., Any])
 
 AS_READ = "_as_read"
-"""The instance attribute that holds the stored item that an item was read from. It is not a
-field, so pydantic keeps it in copies and leaves it out of comparisons and dumps."""
+"""The name of the instance attribute with the stored form of an item that was read. It is not a
+field: pydantic keeps it in copies, and leaves it out of comparisons and dumps."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ from typing import Any, Literal, get_args, get_origin
 from hashrange.design.declare.types import FieldType
 
 KNOWN_MAX = 100
-"""The largest number of values that are listed, since each can cost a query."""
+"""The largest number of values of one argument. Each value can need a query of its own."""
 
 
 def known_values(kind: FieldType) -> tuple[Any, ...]:

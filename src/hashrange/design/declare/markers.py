@@ -29,7 +29,7 @@ PERIODS: dict[OperatorName, frozenset[str]] = {
     "day": frozenset({"%Y", "%m", "%d"}),
     "hour": frozenset({"%Y", "%m", "%d", "%H"}),
 }
-"""By operator: the strftime directives from the year to the unit that the operator compares."""
+"""Maps each operator to the strftime directives from the year to the unit that it compares."""
 RANGES: tuple[OperatorName, ...] = ("at least", "at most", "after", "before", "between")
 
 

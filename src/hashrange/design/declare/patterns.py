@@ -37,7 +37,7 @@ class Argument:
     optional: bool
     fields: tuple[tuple[str, str], ...] = ()
     values: tuple[Any, ...] = ()
-    """The values that @st.scatter reads. A caller does not pass this argument."""
+    """The values that `@st.scatter` reads. With values, a caller does not pass the argument."""
     unit: OperatorName | None = None
     """The unit of a range of whole months, days or hours: "day" for st.AtLeast[st.Day].
 
@@ -68,7 +68,7 @@ class SearchArguments:
 
 
 TOP = "top"
-"""The name of the argument with the number of items that a search returns."""
+"""The name of the argument for the number of items that a search returns."""
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,7 @@ from hashrange.design.errors import DeclarationError, suggest
 from hashrange.model.values import Item as WireItem
 
 Origin = tuple[str, tuple[str, ...]]
-"""A placeholder's place: the nearest constant text before it, and the fields in between."""
+"""A placeholder's place: (the nearest constant text before it, the fields in between)."""
 
 
 @dataclass(frozen=True)

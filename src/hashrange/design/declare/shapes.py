@@ -18,9 +18,9 @@ from hashrange.model.values import Item as WireItem
 SHAPE_ATTRIBUTE = "entityShape"
 """The attribute that holds an item's shape, written by entities with `shape` above 1."""
 READABLE_ATTRIBUTE = "entityReadableBy"
-"""The attribute that holds the lowest shape of a program that may read the item.
+"""The attribute with the lowest shape that a program needs in order to read the item.
 
-It is absent if a program needs at least the item's own shape.
+If it is absent, a program needs at least the item's own shape.
 """
 
 

@@ -53,7 +53,7 @@ class FieldType:
     counts: bool = False
     expires: bool = False
     bounds: tuple[tuple[str, Decimal], ...] = ()
-    """(">=", ">", "<=" or "<", number) for each declared bound of a number."""
+    """The declared bounds of a number. Each is (">=", ">", "<=" or "<", number)."""
     refs: tuple[Ref, ...] = ()
     vector: Vector | None = None
 
@@ -185,7 +185,7 @@ def _model(value: BaseModel) -> AttributeValue:
     members = {}
     for name, info in type(value).model_fields.items():
         content = getattr(value, name)
-        if content is not None or info.default is not None:  # else its absence is read as None
+        if content is not None or info.default is not None:  # else absence means None
             members[info.serialization_alias or info.alias or name] = encode(content)
     return {"M": members}
 
@@ -240,7 +240,7 @@ _CONTENTS: dict[str, Callable[[Any], Any]] = {
 
 
 AS_IT_IS = ("S", "N", "BOOL")
-"""DynamoDB types whose content pydantic validates directly."""
+"""The DynamoDB types whose content pydantic validates without a conversion."""
 
 
 def _plain(tag: str) -> Decode:

@@ -86,7 +86,7 @@ class Volumes:
                 "many items one of the entities has, with st.total(...)"
             )
         for each in self.of(name).each:
-            if each.parent != name:  # a tree of items of one entity
+            if each.parent != name:  # an entity that is its own parent is no cycle
                 self._expect_no_cycle(each.parent, (*below, name))
 
     def of(self, entity: object) -> Volume:

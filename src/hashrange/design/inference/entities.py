@@ -23,12 +23,12 @@ from hashrange.design.source.table_shape import TableShape
 from hashrange.model.values import Item
 
 COMMON = ("info", "metadata", "profile", "meta", "data", "content", "details", "item", "root")
-"""Words that are common in sort keys, and say nothing about the entity."""
+"""Words that are common in sort keys but say nothing about the entity."""
 KEY_WORDS = ("pk", "sk", "hash", "range", "key", "gsi", "lsi", "index")
 WHEN_VALUES_MAX = 8
 CHOICES_MAX, TIMES = 12, 4
-"""The type of a text field is a list of values if there are at most CHOICES_MAX values, each of
-which occurs at least TIMES times on average."""
+"""Limits for a text field whose type is a list of values. It has at most CHOICES_MAX different
+values, which occur at least TIMES times on average."""
 _SLUG = re.compile(r"[A-Za-z0-9_-]+").fullmatch
 
 
@@ -101,7 +101,7 @@ class _Search:
             return
         constant = not template.pieces
         if constant and not _named_as_key(attribute):
-            return  # an attribute such as a status, which all of the sampled items share
+            return  # e.g. a status that all of the sampled items share
         if len(template.pieces) == len(template.parts) == 1 and not _named_as_key(attribute):
             return  # a copy of another attribute, with a meaning of its own
         self.templates[attribute] = template
@@ -245,7 +245,7 @@ class _Search:
 
 
 TIGHTER = ("choices", "leading choices", "slug")
-"""The ways to narrow the types of texts. While keys are ambiguous, the next way is applied."""
+"""Ways to narrow the types of texts. They are applied in turn until the keys are unambiguous."""
 
 
 def tighten(one: InferredEntity, way: str) -> None:

@@ -23,7 +23,7 @@ DATE_TIME_SPECS = (
 )  # fmt: skip
 DATE_SPECS = ("", "%Y-%m", "%Y", "%Y%m%d", "%Y%m", "%m-%d", "%Y/%m/%d")
 WIDTHS = range(2, 20)
-"""The widths of signed numbers that are tried."""
+"""The widths that are tried for signed numbers in keys, in digits."""
 _NUMBER = re.compile(r"\d+(?:\.\d+)?")
 
 
@@ -144,7 +144,7 @@ _TEXTS: tuple[tuple[str, Any, re.Pattern[str]], ...] = (
     ("time", time, re.compile(r"\d\d:\d\d:\d\d\.\d{6}")),
     ("UUID", UUID, re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")),
 )
-"""(annotation, type, form) of each type whose values are stored as texts of one form."""
+"""The types whose values are stored as texts of one form: (annotation, type, form)."""
 _SIMPLE: dict[str, tuple[str, Any]] = {
     "B": ("bytes", bytes),
     "BOOL": ("bool", bool),

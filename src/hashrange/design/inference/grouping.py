@@ -16,11 +16,11 @@ TYPE_NAMES = (
 )  # fmt: skip
 """Names under which programs store the type of an item, the usual ones first."""
 TYPED_LEAST = 0.9
-"""A table stores types if at least this share of its items have one. Other items are foreign."""
+"""The least share of items that must have an attribute if it names the types of the items."""
 TYPES_MAX = 100
 CONSTANT_LEAST = 3
 GROUP_LEAST = 0.005
-"""Without types, a form of keys is an entity if at least this share of all items have this form."""
+"""The least share of a table's items that become an entity because their keys have one form."""
 _SEGMENTS = re.compile(r"[^A-Za-z0-9]+|[A-Za-z0-9]+")
 _DELIMITERS = re.compile(r"([#:|/@~!^$&+,;]+)")
 
@@ -126,8 +126,7 @@ def _one_form_each(shape: TableShape, items: Sequence[Item], name: str) -> bool:
 
 
 FORMS_FREE = 8
-"""If the keys of one type have more beginnings than this, they begin with a value, not with a
-constant."""
+"""The number of beginnings above which the keys of one type are taken to begin with a value."""
 
 
 def _beginning(text: str) -> str:

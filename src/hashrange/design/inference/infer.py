@@ -20,9 +20,9 @@ from hashrange.model.values import Item
 
 SAMPLE = 5000
 RATE = 100.0
-"""The default limit of reading, in read capacity units a second."""
+"""The default limit of reads, in read units per second."""
 EXAMPLES = 3
-"""How many unmatched items a comment shows."""
+"""The number of unmatched items that a comment shows."""
 KEY_CHARS = 150
 
 
@@ -113,7 +113,7 @@ def _entities(shape: TableShape, groups: Groups) -> tuple[list[InferredEntity], 
             entities.append(one)
         else:
             foreign += members.items
-    if not entities and groups.groups:  # a table of plain keys, or keys that nothing explains
+    if not entities and groups.groups:  # all keys are plain, or no template explains them
         largest = max(groups.groups, key=lambda members: len(members.items))
         everything = Group([item for members in groups.groups for item in members.items])
         chosen = largest if groups.type_attribute is not None else everything

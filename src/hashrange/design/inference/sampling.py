@@ -21,7 +21,7 @@ PAGE_ITEMS_MAX = 250
 PAUSE_SECONDS_MAX = 5.0
 
 Progress = Callable[[int], None]
-"""Called with the number of items that have been read so far."""
+"""A function that is called with the number of items read so far."""
 
 
 def shape(handed: Any, name: str) -> TableShape:
@@ -33,7 +33,7 @@ def _shape(name: str) -> Steps[TableShape]:
     described = yield from describe(name)
     try:
         response = yield ApiCall("DescribeTimeToLive", {"TableName": name})
-    except ApiFailure:  # not every role may ask; without the answer, no field is st.TTL
+    except ApiFailure:  # the role may lack this permission; then no field is st.TTL
         return shape_of(name, described)
     ttl = response["TimeToLiveDescription"]
     enabled = ttl.get("TimeToLiveStatus") in ("ENABLED", "ENABLING")

@@ -19,9 +19,9 @@ SEEDS = 6
 """The number of items from whose keys templates are proposed."""
 CANDIDATES_MAX = 300
 QUICK = 40
-"""The number of items that a template is tried on before it is tried on all of them."""
+"""The number of items on which each template is tried before it is tried on all items."""
 FIT_LEAST = 0.95
-"""A template must make at least this share of a group's keys."""
+"""The least share of a group's keys that a template must produce."""
 SHARDS_MAX = 128
 USUAL_SHARDS = (10, 16, 20, 32, 50, 64, 100)
 """Numbers of shards that are preferred if several numbers explain the sampled keys."""

@@ -68,7 +68,7 @@ class Route:
     computes: bool = False
     """Whether a derived field is computed from arguments."""
     shard: Argument | None = None
-    """The argument with the number of the only shard that is read."""
+    """The argument that names the only shard to read; None if all shards are read."""
     bucket: Bucket | None = None
 
     @property

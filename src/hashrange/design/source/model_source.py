@@ -15,7 +15,7 @@ IMPORTS = {
     "Annotated": "typing", "Any": "typing", "Literal": "typing", "Protocol": "typing",
     "TypeVar": "typing", "UUID": "uuid", "Field": "pydantic",
 }  # fmt: skip
-"""The module that each name in a model's annotations is imported from."""
+"""Maps each name in a model's annotations to the module from which it is imported."""
 
 
 RESERVED = {
@@ -142,7 +142,7 @@ class PatternSource:
     arguments: Sequence[tuple[str, str]]
     returns: str
     using: str = ""
-    """The argument of the pattern's `@st.using`: an index with a condition. "" if there is none."""
+    """The argument of `@st.using`, an index with a condition; "" if the pattern has none."""
 
     def source(self) -> Iterator[str]:
         if self.using:

@@ -91,7 +91,7 @@ def _placeholders(part: Part) -> Iterator[tuple[str, str]]:
 
 
 _PERIODS = {"%Y-%m": "st.Month", "%Y-%m-%d": "st.Day", "%Y-%m-%dT%H": "st.Hour"}
-"""For each format that shows only a month, a day or an hour, the type of a pattern's argument."""
+"""Maps the formats of a whole month, day or hour to the type of a pattern's argument."""
 
 
 def _period(part: Part) -> dict[str, str]:

@@ -126,7 +126,7 @@ def _moment_below(value: Any) -> Any:
 
 MOMENTS = Ends(_moment_above, _moment_below)
 TEXTS = Ends(down=lambda value: value or None)
-"""The text of a key is never empty: no stored text is at or below "", and all are above it."""
+"""The ends of ranges of texts. No stored text is empty, so all of them are above ""."""
 
 _SECONDS = Ends(
     _second_above, _whole_second, partial(stepped, by=_SECOND), partial(stepped, by=-_SECOND)

@@ -72,7 +72,7 @@ UNITS: dict[Any, frozenset[str]] = {
     date: frozenset({"%Y", "%m", "%d"}),
     time: frozenset({"%H", "%M", "%S", "%f"}),
 }
-"""For each type, the directives that together show a whole value."""
+"""Maps each type to the directives that together show a whole value."""
 
 
 def format_of(kind: FieldType, spec: str, at: object, *, descending: bool = False) -> Format:
@@ -181,9 +181,9 @@ def _read_segments(text: str) -> tuple[str, ...]:
 _INTEGER = re.compile(r"0([1-9]\d*)d").fullmatch
 _FIXED = re.compile(r"0([1-9]\d*)\.(\d+)f").fullmatch
 _BEYOND = Decimal(10) ** 400
-"""Larger than any number that a format of fixed width can show."""
+"""A number that is larger than all numbers that a format of fixed width can show."""
 _SIGN = "+"
-"""The sign in front of the width of a number that can be negative."""
+"""The character with which the format of numbers that can be negative begins, as in `+06d`."""
 
 
 def _number(python: Any, spec: str, at: object) -> Format:
@@ -289,7 +289,7 @@ _DIRECTIVES: dict[str, tuple[int, timedelta | None]] = {
     "%H": (2, timedelta(hours=1)), "%M": (2, timedelta(minutes=1)),
     "%S": (2, timedelta(seconds=1)), "%f": (6, timedelta(microseconds=1)),
 }  # fmt: skip
-"""By directive: the width of its text, and the time difference of one unit (None: varies)."""
+"""Maps each directive to (width of its text, length of its unit). None: the length varies."""
 UNIT_ORDER = list(_DIRECTIVES)
 _DEFAULTS: dict[Any, str] = {
     datetime: "%Y-%m-%dT%H:%M:%S.%fZ",
@@ -350,7 +350,7 @@ def _renderer(python: Any, spec: str) -> Callable[[Any], str]:
     if spec == _DEFAULTS[time] and python is time:
         return time_text
     if python is datetime:
-        # `st.Day` passes a date for its day.
+        # The value is a date if the argument is `st.Day`.
         def render(value: Any) -> str:
             moment = in_utc(value) if isinstance(value, datetime) else value
             return _strftime(moment, spec)
