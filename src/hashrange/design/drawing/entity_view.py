@@ -29,9 +29,9 @@ class _Box:
     y: float = 0
     entering: list[Relation] = field(default_factory=list)
     bends: dict[str, list["_Bend"]] = field(default_factory=dict)
-    """By a parent's name, the bends of the line from that parent to this box.
+    """Maps the name of each parent to the bends of the line from the parent's box to this box.
 
-    There is a bend in each column between the two boxes.
+    The line has a bend in each column between the two boxes.
     """
 
     @property

@@ -82,7 +82,7 @@ def collect(model: TableModel, source: Source, rows: Sequence[Row]) -> SourceRow
             continue
         key = tuple(row.raw[column.attribute] for column in source.hash)
         collections.setdefault(_identity(key), Collection(key)).rows.append(row)
-    columns = (*source.range, *model.table.columns)  # the primary key orders equal index keys
+    columns = (*source.range, *model.table.columns)  # the primary key breaks ties
     for collection in collections.values():
         collection.rows.sort(key=lambda row: [_Ordered(row.raw[c.attribute]) for c in columns])
     ordered = sorted(collections.items(), key=lambda pair: (_first(pair[1]), pair[0]))

@@ -17,9 +17,9 @@ from hashrange.design.table import Table
 from hashrange.expressions import Expressions
 
 CANDIDATES_MAX = 24
-"""How many calls of a pattern are tried. The call that returns the most items is drawn."""
+"""The number of calls of a pattern that are tried. The call that returns most items is drawn."""
 ROWS_MAX = 12
-"""The number of rows that is enough for an example: a call that reads more is no better."""
+"""The number of rows that is enough for an example. More rows do not make a call better."""
 PREFIX_CHARS = 3
 
 

@@ -46,7 +46,7 @@ def _above(model: TableModel, parent: Entity, child: Entity) -> bool:
         return False
     if not model.references.between(parent, child):
         return True
-    entities = [*model.entities]  # each refers to the other: the first one declared is the parent
+    entities = [*model.entities]  # mutual references: the first in order is the parent
     return entities.index(parent) < entities.index(child)
 
 
@@ -79,7 +79,7 @@ def _relation(model: TableModel, volumes: Volumes, parent: Entity, child: Entity
 def depths(model: TableModel, related: list[Relation]) -> dict[str, int]:
     """The column of each entity, by name: the first column to the right of all of its parents."""
     depth = {entity.name: 0 for entity in model.entities}
-    for _ in model.entities:  # as many rounds as the longest chain can need; cycles end too
+    for _ in model.entities:  # the longest chain has this length; cycles end too
         for relation in related:
             least = depth[relation.parent.name] + 1
             if depth[relation.child.name] < least <= len(depth):

@@ -12,7 +12,7 @@ ENTITY_COLOURS = (
     ("#a1308f", "#ee8fdc"),
     ("#5b6470", "#aab4c0"),
 )
-"""(light, dark) for each entity in turn. All are readable as text on the background."""
+"""The colours of the entities in turn, as (light theme, dark theme), all readable as text."""
 
 _LIGHT = {
     "paper": "#ffffff", "ink": "#1c2128", "muted": "#59636e", "rule": "#d1d9e0",

@@ -9,10 +9,10 @@ from xml.sax.saxutils import escape, quoteattr
 
 MARGIN = 24.0
 MONO, SANS, BOLD = 0.605, 0.58, 0.66
-"""The width of a character for a font size of 1: exact for most fixed-width fonts, else a mean."""
+"""The widths of a character at font size 1. MONO is exact for most fonts, the others are means."""
 PIECE_GAP = 12.0
 SHOWN_MAX = 600
-"""How many characters of a value a tooltip shows."""
+"""The largest number of characters of a value in a tooltip."""
 
 
 def columns(text: str) -> int:

@@ -25,11 +25,11 @@ from hashrange.design.tools.rules.rule import counted
 
 KEY_CHARS, CALL_CHARS, SAID_CHARS = 40, 80, 130
 LABELLED, PLAIN = 33.0, 23.0
-"""The height of a line of cells, with and without the names of the attributes."""
+"""The heights of a line of cells with and without the names of the attributes, in pixels."""
 LANE = 22.0
 GAP = 8.0
 ABSENT_MAX = 5
-"""How many items of an entity are drawn, at most, if a sparse index leaves them out."""
+"""The largest number of items of an entity that are drawn as missing from a sparse index."""
 
 
 def draw_source(table: Table, source: Source, rows: Sequence[Row]) -> str:

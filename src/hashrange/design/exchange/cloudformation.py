@@ -19,7 +19,7 @@ from hashrange.design.tools.rules.rule import counted
 TABLE_TYPE = "AWS::DynamoDB::Table"
 FORMAT = "CloudFormation"
 KEPT = {"DeletionPolicy": "Retain", "UpdateReplacePolicy": "Retain"}
-"""With these policies, a table survives the removal of its stack and a change of its key."""
+"""The policies that keep a table if its stack is removed or a new key makes a new table."""
 RECOVERY = "PointInTimeRecoverySpecification"
 UNDERSTOOD = {
     "AttributeDefinitions", "BillingMode", "GlobalSecondaryIndexes", "KeySchema",

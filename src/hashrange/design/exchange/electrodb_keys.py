@@ -20,7 +20,7 @@ _WIDTH = re.compile(r"(\+?)0([1-9]\d*)(?:d|\.(\d+)f)").fullmatch
 _BEGINNING = re.compile(r"\.([1-9]\d*)").fullmatch
 _DEFAULTS = {datetime: "%Y-%m-%dT%H:%M:%S.%fZ", date: "%Y-%m-%d"}
 Values = Mapping[str, str]
-"""For each field, an expression in TypeScript for its value."""
+"""Maps each field to a TypeScript expression for its value."""
 
 
 class Refusal(Exception):

@@ -16,7 +16,7 @@ from hashrange.design.streams.shards import TRIMMED, Record, Shard, Shards
 POLL_SECONDS = 1.0
 STREAM_OPERATIONS = ("DescribeStream", "GetShardIterator", "GetRecords")
 CHECKPOINT_RECORDS = 100
-"""A checkpoint is also written after each such number of records, even if none has a handler."""
+"""The largest number of records between checkpoints. It also counts records without a handler."""
 
 
 def follow(db: Store, *, streams: Any = None, reader: str = "main") -> "Follower":

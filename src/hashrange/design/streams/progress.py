@@ -17,7 +17,7 @@ from hashrange.model.values import Item
 PROGRESS_TYPE = "stream-progress"
 SEQUENCE_ATTRIBUTE = "after"
 SEQUENCE_DIGITS = 40
-"""Sequence numbers have at most 40 digits. Padded, they sort as texts."""
+"""The largest number of digits of a sequence number. Padded to it, the numbers sort as texts."""
 
 
 def checkpoint_key(model: TableModel, reader: str, shard: str) -> Item:

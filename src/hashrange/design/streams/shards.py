@@ -10,11 +10,11 @@ from typing import Any
 from hashrange.design.execute.steps import ApiCall, ApiFailure, Steps
 
 Record = dict[str, Any]
-"""A record as GetRecords gives it."""
+"""A record as GetRecords returns it."""
 
 EXPIRED = "ExpiredIteratorException"
 TRIMMED = "TrimmedDataAccessException"
-"""The error code if the stream has already dropped the record after the last one read."""
+"""The code of the error for a position whose next records the stream has already dropped."""
 
 
 @dataclass
