@@ -5,7 +5,7 @@ from hashrange.model.values import Item as WireItem
 EPOCH = "~epoch"
 """The attribute that holds the epoch of an item's last write."""
 OTHER_OWNER = "~owner"
-"""The attribute of a unique marker that holds the key of its owner in the new model."""
+"""The attribute of a unique marker that holds the new model's key of the marker's owner."""
 HIDDEN = (EPOCH, OTHER_OWNER)
 
 

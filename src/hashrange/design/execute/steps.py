@@ -43,7 +43,7 @@ class Signing:
 
 
 SIGNING: ContextVar[Signing | None] = ContextVar("SIGNING", default=None)
-"""The call in progress. The handler that a client calls before it signs an attempt reads this."""
+"""The signing limit of the call in progress; None if it has none. Read before each signature."""
 
 
 @contextmanager

@@ -25,7 +25,7 @@ class Answer:
 
 
 ANSWER: ContextVar[Answer | None] = ContextVar("ANSWER", default=None)
-"""Set while the toolkit calls the client; None during the other calls of the same client."""
+"""The form of the answer to a call of the toolkit; None while a program calls the client."""
 
 
 class _Serializer:

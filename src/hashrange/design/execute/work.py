@@ -21,7 +21,10 @@ from hashrange.model.values import Item, equal
 
 ATTEMPTS = 10
 PAUSE, PAUSE_MAX = 0.01, 0.5
-"""In seconds. PAUSE limits the pause after the first lost race; the limit doubles to PAUSE_MAX."""
+"""The longest pauses after the first and after later conflicts, in seconds.
+
+The limit doubles with each conflict, from PAUSE to PAUSE_MAX.
+"""
 
 
 class Seen(NamedTuple):

@@ -18,7 +18,7 @@ from hashrange.design.execute.steps import ApiCall, Steps
 from hashrange.model.values import AttributeValue, Item
 
 FILTERED_PAGE = 50
-"""How many items to read at a time for a page if some may be filtered out."""
+"""The least number of items in a request for a page from which a filter may remove items."""
 
 
 @dataclass

@@ -20,7 +20,7 @@ from hashrange.design.execute.writes.writer import PreparedWrite, Writer
 from hashrange.model.values import Item as WireItem
 
 ATTEMPTS = 5
-"""How often a transaction with an `update` is tried. If the last try fails, Conflict is raised."""
+"""How often a transaction with an `update` is tried before Conflict is raised."""
 
 
 class PendingWrites(Verbs):

@@ -12,7 +12,7 @@ from hashrange.design.execute.writes.expression import Expression
 from hashrange.model.values import AttributeValue, Item
 
 Path = tuple[str | int, ...]
-"""A path: an attribute, then names of members in maps and positions in lists."""
+"""A document path: an attribute, then names of map members and positions in lists."""
 
 
 class Bounds(NamedTuple):

@@ -31,7 +31,7 @@ def add_or_create(writer: Writer, item: Item, amounts: Mapping[str, Any]) -> Wri
     image = entity.dump(item)
     _expect_empty_sets(entity, image, amounts)
     outside = addition.parts.outside(image)
-    if outside is not None:  # `item` is out of bounds, so only a stored item can be added to
+    if outside is not None:  # the new item would be out of bounds: only update a stored one
         error_of = addition.error_of
         addition.error_of = lambda stored: outside if stored is None else error_of(stored)
         return addition

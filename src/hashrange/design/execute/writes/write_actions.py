@@ -14,7 +14,7 @@ Kind = Literal["Put", "Update", "Delete", "ConditionCheck"]
 
 
 ErrorOf = Callable[[Item | None], ConditionFailed]
-"""Makes the error of a failed condition from the stored item."""
+"""A function from the stored item to the error for a failed condition."""
 
 
 @dataclass(slots=True)
@@ -34,7 +34,7 @@ class WriteAction:
     parts: UpdateParts | None = None
     marker: bool = False
     holds: Callable[[Item], bool] | None = None
-    """Whether a stored item satisfies the condition; only for a check that a caller asked for."""
+    """Whether a stored item satisfies the condition. Only set for a check that a caller wants."""
     base_condition: str = ""
     """The condition of an update, without the conditions that keep fields within their bounds."""
 

@@ -61,7 +61,7 @@ class PreparedWrite:
 
 
 Pending = Mapping[str, WireItem]
-"""Stored items that the same transaction writes, by key."""
+"""The items that the same transaction writes, in stored form, by key."""
 NONE_PENDING: Pending = {}
 _NO_FIELDS: frozenset[str] = frozenset()
 
@@ -77,7 +77,7 @@ class Writer:
         self.copied: dict[str, set[str]] = {}
         for entity in model.entities:
             for copy in entity.copies.values():
-                if copy.sync != "stream":  # the stream's reader updates the others
+                if copy.sync != "stream":  # others are updated by the stream's reader
                     owner = model.entity(copy.owner)
                     self.copied.setdefault(owner.name, set()).add(copy.field)
 
