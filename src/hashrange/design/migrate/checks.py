@@ -18,7 +18,7 @@ from hashrange.design.plan.plans import Unplanned
 from hashrange.design.plan.proposals import plan
 
 ATTRIBUTES_MAX = 60
-"""The most attributes of an item, since one condition of at most 4 KB compares all of them."""
+"""The largest number of attributes of an item. One condition, of at most 4 KB, compares them."""
 
 
 def problems(
@@ -265,7 +265,7 @@ def _patterns(
         before = plan(pattern, old)
         after = plan(pattern, shadow)
         if isinstance(before, Unplanned):
-            continue  # no program can have opened it
+            continue  # no program of the old model can use it
         if isinstance(after, Unplanned):
             reason = "programs of the old model could not run this pattern on the new keys"
             yield f"{pattern}: {reason}: {after.error}"

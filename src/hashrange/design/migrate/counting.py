@@ -30,14 +30,15 @@ from hashrange.design.migrate.writing import is_changed
 from hashrange.model.values import Item
 
 WRITES_PER_SECOND_MAX = 10.0
-"""The most writes of one item per second that a migration allows.
+"""The largest number of writes of one item per second that a migration allows.
 
-If a read takes 5 ms and a transaction 12 ms, the slowest hundredth of random writes in `dual` takes
-over 85 ms at 10 writes a second, and over 250 ms at 20. At 40, some writes end in a Conflict.
+Assume that a read takes 5 ms and a transaction 12 ms. In the phase `dual`, the slowest 1% of random
+writes then take over 85 ms at 10 writes a second, and over 250 ms at 20 writes a second. At 40
+writes a second, some writes end in a Conflict.
 """
 WINDOW_SECONDS = 60
 KEPT_SECONDS = 86_400
-"""Counts older than this are dropped, so that a corrected program is accepted after a day."""
+"""The age at which counts are dropped, so that a corrected program is accepted after a day."""
 ITEMS_KEPT = 20
 ATTEMPTS = 4
 
@@ -213,7 +214,7 @@ def most_actions(side: Side, call: ApiCall) -> Largest:
             continue
         total += 1
         if member.kind != "Delete" and (member.holds(key) or not member.holds(None)):
-            # The item may exist already: its mirror can move, and its markers name both keys.
+            # The item may exist already, so its mirror may move and markers of both models change.
             total += _may_move(twin) + max(0, len(twin.own.unique) - owners[identity(key)])
     token = call.payload.get("ClientRequestToken") is not None
     return Largest(len(members), total + len(guards) + token)

@@ -35,7 +35,7 @@ class _Pretended:
                 names.add(index["IndexName"])
             return {}
         if operation == "Query":
-            return {"Items": [{}]}  # the canary of an index that is not there
+            return {"Items": [{}]}  # pretend that the index exists and has a canary
         response = yield request
         if operation == "DescribeTable":
             self._add_indexes(response["Table"])

@@ -23,10 +23,10 @@ WRITES = frozenset({"PutItem", "UpdateItem", "DeleteItem", "TransactWriteItems"}
 ATTEMPTS = 12
 LONGEST_PAUSE_SECONDS = 0.5
 HAS_NEW = frozenset({*READS_NEW, Phase.VERIFY})
-"""The phases in which all new items exist. VERIFY counts: a read may end in it after a `back`."""
+"""The phases in which all new items exist. After a `back`, reads of them may end in VERIFY."""
 COUNTED = frozenset({Phase.OLD, Phase.EXPAND})
 _CHANGES = frozenset({CONDITION_FAILED, "TransactionConflict"})
-"""If a transaction is cancelled for these reasons, it is prepared again from the stored items."""
+"""The cancellation reasons after which a transaction is prepared again from the stored items."""
 
 
 class NewGeneration(str):

@@ -13,8 +13,8 @@ from hashrange.model.values import Item
 POLL_SECONDS = 0.2
 LONGEST_POLL_SECONDS = 10.0
 POLLS_MAX = 9000
-"""How often one index is polled at most. All polls together take about a day, since DynamoDB takes
-hours to fill an index of a large table."""
+"""The largest number of polls of one index, which take about a day altogether. DynamoDB needs hours
+to fill an index of a large table."""
 _CANARY_VALUES = {"N": "-1E+125", "B": "fmNhbmFyeQ=="}
 
 

@@ -103,7 +103,7 @@ def guard_signatures(client: Any, clock: Clock) -> None:
     """Keep a boto3 client from signing an attempt of a write after the lease has ended."""
     events = getattr(getattr(client, "meta", None), "events", None)
     if events is None:
-        return  # a database in this process signs nothing and repeats nothing
+        return  # a database in this process needs no signatures
 
     def before_sign(**_: Any) -> None:
         signing = SIGNING.get()

@@ -32,7 +32,7 @@ from hashrange.model.values import Item
 R = TypeVar("R")
 LEASE_SECONDS = 5.0
 SIGNATURE_SECONDS = 1800.0
-"""How long a signed request is accepted: fifteen minutes before and after the time it names."""
+"""The time for which a signed request is accepted: 15 minutes before and after its timestamp."""
 
 
 class Migration:

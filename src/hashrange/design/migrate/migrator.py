@@ -35,14 +35,14 @@ from hashrange.design.migrate.sides import Side
 from hashrange.model.values import Item
 
 CHANGES_EPOCH = frozenset({Phase.DUAL, Phase.CONTRACTING, Phase.OLD})
-"""The phases at whose beginning the epoch increases: programs then begin to write differently."""
+"""The phases that begin with a new epoch, because programs begin to write differently."""
 WAITS_FOR_SIGNATURES = frozenset({Phase.DUAL, Phase.CONTRACTING})
-"""The phases whose work must not begin while a request of the previous epoch can still arrive."""
+"""The phases whose work begins only when no request of the previous epoch can arrive any more."""
 BACK_FROM = frozenset({Phase.EXPAND, Phase.DUAL, Phase.BACKFILL, Phase.VERIFY, Phase.READ_NEW})
 NO_FILTER: Mapping[str, Any] = {}
 PASSES_MAX = 3
 SKEW_SECONDS = 1.0
-"""Seconds added to the wait for a lease, because clocks do not all run equally fast."""
+"""The time added to the wait until leases end, because clocks run at different speeds."""
 
 
 @dataclass(frozen=True)

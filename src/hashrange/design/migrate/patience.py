@@ -20,7 +20,7 @@ THROTTLED = frozenset(
         "ProvisionedThroughputExceeded",
     }
 )
-"""The codes of throttling, in errors and in the reasons of a cancelled transaction."""
+"""The codes of throttling in errors and in cancellation reasons of transactions."""
 _OTHERS = frozenset({"None", None})
 _PAUSE_SECONDS, _LONGEST_SECONDS = 0.05, 2.0
 

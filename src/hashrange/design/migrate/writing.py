@@ -204,7 +204,7 @@ class Translation:
         name = identity(key)
         if name not in self.parts:
             self.parts[name] = Part(self.requests.remove_mirror(key))
-        elif self.parts[name].member is not None:  # this removal frees its key
+        elif self.parts[name].member is not None:  # the key is also put: replace the item
             self.parts[name] = Part(self.requests.mirror(self.parts[name].action["Put"]["Item"]))
 
     def _put(self, key: Item, action: dict[str, Any]) -> None:
