@@ -13,8 +13,8 @@ from hashrange.design.execute.steps import ApiCall, ApiFailure, Pause, Steps, ru
 STREAM = {"StreamEnabled": True, "StreamViewType": "NEW_AND_OLD_IMAGES"}
 POLL_SECONDS = 0.2
 POLLS_MAX = 1500
-"""How many times the status of a new table is read at most. The pauses between these reads add up
-to five minutes; a table with indexes usually takes seconds."""
+"""The largest number of reads of a new table's status. The pauses between them add up to five
+minutes, although a table with indexes is usually created within seconds."""
 
 
 class TableDiffers(DesignError):

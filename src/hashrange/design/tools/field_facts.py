@@ -26,7 +26,7 @@ def may_refuse(old: Entity, old_name: str, new: Entity, name: str) -> bool:
 def _constraints(entity: Entity, name: str) -> set[str]:
     info = entity.info(name)
     metadata = [*info.metadata]
-    core_type(info.annotation, metadata)  # adds the constraints inside of `... | None`
+    core_type(info.annotation, metadata)  # adds the constraints within `... | None`
     return {type_text(fact) for fact in metadata if not isinstance(fact, Ref)}
 
 

@@ -15,10 +15,10 @@ _WORDS: dict[str, Callable[[str], str]] = {
     "author": lambda name: name,
 }
 DISTINCT = ("email", "handle", "name", "text", "title", "username")
-"""The names of fields that have a different text in each item. Any other field has one of a few
-texts."""
+"""The names of fields that have a different text in each item, as key fields have, too. Any other
+field has one of a few texts."""
 PEOPLE = ("Account", "Author", "Customer", "Employee", "Member", "Person", "User")
-"""Entities whose field `name` has the name of a person."""
+"""The names of entities whose field `name` contains the name of a person."""
 
 
 def readable_text(entity: str, field: str, number: int, key: bool) -> str:

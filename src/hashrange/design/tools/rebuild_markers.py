@@ -25,7 +25,7 @@ from hashrange.design.table import Table
 from hashrange.model.values import Item
 
 ATTEMPTS = 10
-"""How many times an item is read again if other programs change it."""
+"""The number of attempts to rebuild an item's markers while other programs change the item."""
 
 
 @dataclass

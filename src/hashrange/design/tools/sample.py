@@ -33,15 +33,15 @@ TEXTS = ("1", "10", "2", "a", "ab", "b", "B")
 START = datetime(2024, 1, 30, 22, tzinfo=UTC)
 READABLE_START = datetime(2024, 10, 14, 9, tzinfo=UTC)
 DAYS = (0, 1, 3, 40)
-"""The numbers of days after START that generated times have. Some of these days are in START's
-month, and some in another."""
+"""The possible numbers of days between START and a generated time. They lead to days in START's
+month and in later months."""
 FAR = datetime(2100, 1, 1, tzinfo=UTC)
-"""The expiry of items, late enough that none expires during a test."""
+"""The time at which items expire, so late that none expires during a test."""
 TOGETHER = 3
-"""How many readable items share a partition key that is not taken from a parent."""
+"""The number of readable items with the same partition key, if no parent determines the key."""
 ATTEMPTS = 20
 NUMBERS = 12
-"""The difference between the smallest and the largest generated integer."""
+"""The largest difference between two generated integers."""
 PLACES, FRACTIONS = 2, 999
 """The decimal places of generated decimals, and the largest difference between two of them, in
 units of the last place."""
@@ -73,10 +73,10 @@ class _Inventor:
         self.chance = chance
         self.readable = readable
         self.number = 0
-        """The number of the readable item that is being made; 0 if items need not be readable."""
+        """The number of the readable item in progress; 0 if items need not be readable."""
         self.made: dict[str, list[Item]] = {}
         self.texts: set[tuple[str, str]] = set()
-        """(namespace, text) of each unique text that an item already made has."""
+        """The unique texts of the items generated so far, each as (namespace, text)."""
 
     def items(self) -> list[Item]:
         order = self._order()

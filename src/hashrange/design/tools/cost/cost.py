@@ -26,8 +26,8 @@ from hashrange.design.tools.cost.writes import WriteCosts
 from hashrange.design.tools.rules.rule import Context
 
 UTILISATION = 0.7
-"""The default share of provisioned capacity that is used: the default target of DynamoDB's auto
-scaling."""
+"""The default share of provisioned capacity that is consumed. It is also the default target of
+DynamoDB's auto scaling."""
 
 
 def cost(

@@ -29,7 +29,7 @@ from hashrange.model.values import Item as WireItem
 from hashrange.model.values import item_size
 
 COMBINATIONS_MAX = 2000
-"""The largest number of combinations of values that are tried to put an example into an index."""
+"""The largest number of combinations of values that are tried to get an example into an index."""
 
 
 class Examples:

@@ -6,7 +6,7 @@ from typing import Literal
 
 Kind = Literal["pattern", "create", "edit", "delete"]
 SECONDS_PER_MONTH = 730 * 60 * 60
-"""The number of seconds in a month of 730 hours, as AWS's price calculator assumes."""
+"""The number of seconds in a month, which has 730 hours as in AWS's price calculator."""
 
 
 @dataclass(frozen=True)

@@ -106,7 +106,7 @@ class _Call:
 
     def _follow(self, followed: Entity, items: float) -> None:
         if set(self.plan.held.values()) <= self.plan.route.equal_fields:
-            items = min(items, 1)  # all of them have the same key
+            items = min(items, 1)  # all references hold the same key
         size = self._size(followed, self.model.table, fact=False)
         self.units = added(self.units, {TABLE: items * read_units(size, False)})
         self.requests += math.ceil(items / BATCH_KEYS_MAX)

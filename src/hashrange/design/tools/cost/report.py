@@ -15,7 +15,7 @@ Mode = Literal["on-demand", "provisioned", "both"]
 GB = 1024**3
 HOURS = SECONDS_PER_MONTH / 3600
 STREAM_READS_PER_SECOND = 4
-"""How many times a second one reader polls one shard of the stream, as AWS Lambda does."""
+"""The number of reads per second of one shard by one consumer. AWS Lambda reads at this rate."""
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from hashrange.model.values import Item, equal, item_size, value_size
 
 TABLE = "table"
 OVERHEAD_BYTES = 100
-"""Bytes that DynamoDB adds to each item and each index entry in its storage."""
+"""The bytes that DynamoDB adds to the size of each stored item and index entry."""
 
 
 def read_units(size: float, consistent: bool) -> float:

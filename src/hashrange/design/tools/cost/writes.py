@@ -152,8 +152,8 @@ class WriteCosts:
                 number[str(other)] = self._copies(other, entity, notes)
         written = {write.entity for write in meter.writes}
         copies = sum(count for name, count in number.items() if name in written)
-        # Copies that do not fit into one transaction with their owner are written after it, in
-        # transactions that each check the owner.
+        # Copies that do not fit into the owner's transaction are written later, in transactions
+        # that each check the owner.
         apart = bool(copies) and any(_checks(write, entity) for write in meter.writes)
         chunks = math.ceil(copies / (ACTIONS_MAX - 1)) if apart else 1
         writes: dict[str, float] = {}

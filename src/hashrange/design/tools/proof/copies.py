@@ -18,7 +18,7 @@ from hashrange.design.tools.proof.oracle import Oracle
 from hashrange.design.tools.proof.stored import differences
 
 ROUNDS = 20
-"""The largest number of times that the stream is read. Copies that are written in one
+"""The largest number of rounds in which the stream is read. Copies that are written in one
 round add records to the stream, which the next round reads."""
 
 

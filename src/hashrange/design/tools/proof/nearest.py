@@ -13,7 +13,7 @@ from hashrange.design.tools.proof.declared import Model, Record
 
 TOP_MAX = 8
 CLOSE = 1e-9
-"""The largest difference of two scores that can come from rounding."""
+"""The largest difference between two scores that is explained by rounding."""
 
 
 def search_question(

@@ -16,7 +16,7 @@ from hashrange.design.tools.proof.declared import Record
 from hashrange.design.tools.proof.oracle import Oracle
 
 AGED = 4
-"""One item in this many gets an older shape."""
+"""Every AGED-th item gets an older shape."""
 NAMES_MAX = 3
 """The largest number of old attributes that are invented for an item."""
 

@@ -38,7 +38,7 @@ _COMPARE: dict[str, Callable[[Any, Any], bool]] = {
     "before": operator.lt,
 }
 Place = list[Any]
-"""The values by which an item is placed in the order of a sort key."""
+"""The values that determine the position of an item in the order of a sort key."""
 
 
 @dataclass
@@ -158,7 +158,7 @@ class Oracle:
                 place.append(-value if function == "desc" else value)
             elif isinstance(value, (datetime, date, time)):
                 place.append(value)
-            else:  # a text's own order and that of a key differ if a delimiter follows
+            else:  # a delimiter after a text can change the order of keys
                 break
         return place
 

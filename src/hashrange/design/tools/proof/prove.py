@@ -34,10 +34,10 @@ from hashrange.design.tools.proof.trees import wrong_trees
 from hashrange.design.tools.sample import sample
 
 PARENTS, CHILDREN = 20, 40
-"""More items than `sample` makes by default, so that several items share each part of a key."""
+"""The numbers of items for `sample`, more than its defaults: several items share each key part."""
 PAGE = 2
 EDITED = 3
-"""One item in this many is edited."""
+"""Every EDITED-th item is edited."""
 
 
 @dataclass
@@ -117,7 +117,7 @@ def _fill(table: Table, connection: Connection, oracle: Oracle, seed: int) -> li
     for item in sample(table, parents=PARENTS, children=CHILDREN, seed=seed):
         try:
             written = run(core.write(Write("create", item)), connection)
-        except (NotUnique, NotFound, BadValue):  # NotFound: its owner was left out
+        except (NotUnique, NotFound, BadValue):  # NotFound: the owner of a copy is missing
             continue
         record = Record(type(item), {n: getattr(written, n) for n in type(item).model_fields})
         entity = table.model.entity(type(item))
@@ -152,7 +152,7 @@ def _edit(table: Table, connection: Connection, oracle: Oracle, chance: random.R
         changes = {n: v for n, v in other.values.items() if n not in fixed}
         raw = run(core.writer.copying.read(entity.primary_key(record.values)), connection)
         if raw is None:
-            continue  # it was stored under another key
+            continue  # an earlier edit moved the item to another key
         try:
             item = entity.load(raw).replace(**changes)
             run(core.write(Write("save", item)), connection)

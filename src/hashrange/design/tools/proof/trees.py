@@ -13,8 +13,8 @@ from hashrange.design.tools.proof.oracle import Oracle
 from hashrange.design.tools.proof.stored import differences
 
 ROOTS, PREVIEWS = 2, 5
-"""For each entity, the number of trees that are deleted, and that of further trees, which `preview`
-only counts."""
+"""The number of each entity's trees that are deleted, and the number of further trees that are only
+counted with `preview`."""
 
 
 def wrong_trees(

@@ -93,7 +93,7 @@ def wrong_side(c: Context) -> Iterator[Found]:
 def orphans(c: Context) -> Iterator[Found]:
     for parent in c.entities:
         for child in tree_of(c.model, parent).lost:
-            if child.parent is parent:  # the others are reported with their own parent
+            if child.parent is parent:  # further descendants are reported with their own parent
                 names = ", ".join(child.held.values())
                 yield str(child.entity), f"no key finds the items of a deleted {parent} by {names}"
 

@@ -15,7 +15,7 @@ from hashrange.design.table import Table
 T = TypeVar("T")
 Severity = Literal["error", "warning", "information"]
 Found = tuple[str, str]
-"""(where, message). `where` names the entity, index or pattern."""
+"""A finding: (where, message). `where` names the entity, index or pattern."""
 
 
 @dataclass(frozen=True)
@@ -98,7 +98,7 @@ class Context:
             parent = next(e for e in self.entities if str(e) == only.parent)
             names = frozenset[str]().union(*self._identities(entity, parent))
             if names & set(known) or not names <= entity.fields.keys():
-                return only  # a part of the parent's key, or its fields have other names here
+                return only  # only a part of the key is known, or its fields have other names
         count = volumes.count(entity) if not known else None
         if count is not None:
             return Each("", count, int(count))

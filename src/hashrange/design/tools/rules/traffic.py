@@ -22,8 +22,8 @@ from hashrange.model import limits
 READ_UNITS_MAX = 3000
 WRITE_UNITS_MAX = 1000
 VALUES_MAX = 10_000
-"""The largest number of values that are listed. If there are more, no single value is taken to be
-hot."""
+"""The largest number of partition key values that are listed. If there are more, none of them is
+taken to be hot."""
 What = Literal["read", "write"]
 
 
@@ -169,13 +169,13 @@ def hot_keys(c: Context, rule: str, *, largest: bool = False) -> list[Traffic]:
 
 
 Share = tuple[What, str | None, str, _Spread, float]
-"""(what, index, where, partition key values, units per second on all these values together)"""
+"""(what, index, where, partition key values, units per second for all these values together)"""
 
 
 def _writes(c: Context, rule: str) -> Iterator[Share]:
     for writes in c.table.writes:
         entity = c.model.entity(writes.entity)
-        size = c.size(rule, entity) or 1  # a write is at least a unit
+        size = c.size(rule, entity) or 1  # a write takes at least one unit
         units = (writes.create + writes.rate) * -(-size // limits.WRITE_UNIT_BYTES)
         for key in (entity.key, *entity.indexes):
             spread = _spread(c, entity, key, new=not writes.rate)

@@ -8,7 +8,7 @@ from hashrange.design.tools.rules.rule import Context, Found, checked_at_declara
 from hashrange.model import floats, limits
 
 SEARCHED_BYTES_PER_SECOND = 10**9
-"""How many bytes of one partition of a vector index can be searched in a second: a quota."""
+"""DynamoDB's quota of bytes searched per second in one partition of a vector index."""
 
 checked_at_declaration(
     "V01",
