@@ -35,8 +35,8 @@ from hashrange.tools.console.visits import (
 from hashrange.tools.console.ways import Ways, lit
 
 BODY_BYTES_MAX = 8 * 2**20
-"""The largest size of a form. A form has an item as it was read and as it should become, each up to
-400 KB, percent-encoded."""
+"""The largest size of a form. A form contains an item before and after a change, each up to 400 KB
+and percent-encoded."""
 
 HERE = Path(__file__).parent
 

@@ -7,7 +7,7 @@ from hashrange.tools.console.values import TYPES, Value, plain
 
 KEY_BYTES_MAX = (limits.PARTITION_KEY_BYTES_MAX, limits.SORT_KEY_BYTES_MAX)
 WHOLE = ""
-"""Takes the place of an attribute's name if a fault concerns the whole item."""
+"""The key for a fault of the whole item. Other keys are names of attributes."""
 
 
 def faults_of(shape: TableShape, item: Item) -> dict[str, str]:

@@ -18,7 +18,7 @@ COOKIE_CHARS_MAX = 3_800
 """The largest size of the cookie. Browsers keep cookies of up to 4 KB."""
 
 KEPT_SECONDS = 400 * 24 * 60 * 60
-"""How long the browser keeps the cookie. Browsers allow 400 days at most."""
+"""The lifetime of the cookie, the longest that browsers allow: 400 days."""
 
 
 def chosen(visit: Visit) -> list[str]:

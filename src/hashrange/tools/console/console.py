@@ -34,7 +34,7 @@ READS = frozenset(
         "search_vectors",
     }
 )
-"""The methods of boto3's client that do not change anything."""
+"""The names of methods of boto3's client that do not change anything."""
 
 TOGETHER = 8
 """The largest number of requests that a page sends at the same time."""

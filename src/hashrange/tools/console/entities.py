@@ -6,7 +6,7 @@ import threading
 from hashrange.tools.console.shapes import Item, Source
 
 COLOURS = 10
-"""The number of colours in the style sheet."""
+"""The number of entity colours in the style sheet."""
 
 _NAMES = ("type", "_type", "entity", "_et", "kind", "entitytype", "entity_type", "__edb_e__", "et")
 _PREFIX = re.compile(r"([^#|:/\d]{1,40})[#|:/]")

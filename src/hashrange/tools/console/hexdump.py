@@ -1,7 +1,7 @@
 """Bytes as lines of hexadecimal digits, with the characters beside them."""
 
 WIDTH = 16
-"""How many bytes a line shows."""
+"""The number of bytes in a line."""
 
 _SEEN = bytes(byte if 32 <= byte < 127 else ord(".") for byte in range(256))
 

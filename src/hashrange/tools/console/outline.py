@@ -14,11 +14,11 @@ from hashrange.tools.console.values import Value, pretty, start_of, vector_text
 
 LINES_MAX = 2_000
 TEXT_CHARS = 2_000
-"""How many lines of an item, and how many characters of a text, a page shows at most. The rest is
-in the item's JSON."""
+"""The largest numbers of lines of an item, and of characters of a text, on a page. The JSON of the
+item shows everything."""
 
 DUMPED_BYTES = 16 * WIDTH
-"""The number of bytes of a binary value that the page of an item shows."""
+"""The largest number of bytes of a binary value on the page of an item."""
 
 COMPARED_LINES_MAX = 2_000
 CONTEXT_CHARS = 40
@@ -119,7 +119,7 @@ class Change:
     lines: list[tuple[str, str]]
     old: str
     new: str
-    """`old` and `new` are the types before and after the change; empty if there is no value."""
+    """The type after the change, as `old` is the type before it. Empty if there is no value."""
 
 
 def difference(old: Item, new: Item, first: Sequence[str] = ()) -> list[Change]:

@@ -16,18 +16,17 @@ from hashrange.tools.console.shapes import Item, Source, TableShape
 from hashrange.tools.console.values import cursor, dumps
 
 COLUMNS_MAX = 24
-"""The number of attributes that a row shows, unless the user has chosen columns."""
+"""The largest number of columns, unless the user has chosen the columns."""
 
 NAMES_MAX = 1_000
-"""The number of attribute names that a page offers as columns."""
+"""The largest number of attribute names that a page offers as columns."""
 
 
 @dataclass(frozen=True)
 class Row:
     item: Item
     key: str
-    """The item's primary key, as a parameter of an address; empty if the item lacks a key
-    attribute."""
+    """The item's primary key, as a parameter of a URL; empty if the item lacks a key attribute."""
     entity: str
     colour: int
 
@@ -72,7 +71,7 @@ class Results:
     """For each entity type: its name, its colour, the number of items, and one of them."""
     count: int
     names: list[str]
-    """The names of attributes that are no keys."""
+    """The names of the attributes that are not key attributes."""
 
 
 def lay_out(

@@ -9,17 +9,17 @@ from typing import Any
 from hashrange.tools.console.values import typed
 
 WHOLE = 1 << 64
-"""The number of different values that 16 hexadecimal digits have. The boundaries of a range of
-hashes are written with at least 16 digits."""
+"""The number of values of 16 hexadecimal digits, the fewest digits with which the boundaries of a
+partition are written."""
 DIGITS = 16
 LABELS, DOTS = (66, 42), (100, 122)
-"""The radii at which the numbers of partitions are drawn, and those for the dots of keys. The
-radius of the circle is 100."""
+"""The radii at which the numbers of partitions and the dots of keys are drawn. The circle itself
+has the radius 100."""
 APART, TURN = 21, 0.01
-"""The least distance between two numbers, and the step, as a part of the circle, by which the
-search for a free place moves on."""
+"""The least distance between two numbers or dots, and the step of the search for a free place, as
+a fraction of the circle."""
 LABELLED = 24
-"""The largest number of partitions that get a number."""
+"""The number of partitions above which no partition gets a number."""
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ class Ring:
     arcs: list[Arc]
     dots: list[Dot]
     complete: bool
-    """Whether all items were looked at to find the largest collections."""
+    """Whether all items were read to find the largest item collections."""
 
 
 def ring(source: Mapping[str, Any]) -> Ring:

@@ -12,7 +12,7 @@ from hashrange.tools.console.values import cursor, key_at
 from hashrange.tools.console.visits import Visit
 
 CELLS_MAX = 6_000
-"""The largest number of cells on a page, which takes about 0.2 s of processor time."""
+"""The largest number of cells on a page. Such a page takes about 0.2 s of processor time."""
 
 
 def results_of(

@@ -14,7 +14,7 @@ from hashrange.tools.console.shapes import Item
 from hashrange.tools.console.visits import Mistake, Visit
 
 SECONDS = 0.12
-"""The time after which a round sends no further request."""
+"""The time after which a round of a search sends no further request."""
 
 STEP_MAX = 2_000
 """The largest number of items that a request reads."""

@@ -6,7 +6,7 @@ from functools import cached_property
 from typing import Any
 
 Item = dict[str, dict[str, Any]]
-"""An item in boto3's form: each value is {type: value}, and a binary value has bytes."""
+"""An item in the form of boto3's client: each value is {type: content}, with bytes for binary."""
 
 
 @dataclass(frozen=True)

@@ -17,20 +17,19 @@ from hashrange.tools.console.shapes import Item
 
 RECORDS_KEPT = 50
 CHANGES_KEPT, LINES_KEPT, CHARS_KEPT = 40, 40, 500
-"""The limits of what is kept: records of a stream, changed attributes of a record, lines of a
-change, and characters of a line."""
+"""The largest numbers of changed attributes of a record, lines of a change, and characters of a
+line that are kept."""
 
 TAILS_MAX = 8
-"""The number of streams that are remembered; the least recently requested one is forgotten."""
+"""The largest number of streams to remember. The least recently requested one is forgotten."""
 
 SHARDS_MAX = 64
 RECORDS_A_READ = 100
 READS_A_POLL = 10
-"""How many times each shard is read for one answer, at most, so that an answer does not take
-long."""
+"""The largest number of reads of one shard for an answer, so that the answer does not take long."""
 
 LOST = frozenset({TRIMMED, "ResourceNotFoundException"})
-"""After these errors, reading starts again, because records or shards are gone."""
+"""The codes of errors after which reading starts again, because records or shards are gone."""
 
 
 @dataclass(frozen=True)

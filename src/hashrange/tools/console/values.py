@@ -31,7 +31,7 @@ TYPES = {
 }
 
 CELL_CHARS = 160
-"""How many characters of a value a cell shows at most."""
+"""The largest number of characters of a value in a cell."""
 
 _EMOJI = "[\u2190-\u2bff\u3030-\u303d\ufe0f\U0001f000-\U0001faff]"
 _UNSEEN = re.compile(
@@ -39,14 +39,14 @@ _UNSEEN = re.compile(
     "[\x00-\x1f\x7f-\x9f\xad\u061c\u200b\u200c\u200e\u200f\u2028-\u202e\u2060-\u206f"
     "\ufeff\ufff9-\ufffb\ud800-\udfff]"
 )
-"""Characters that cannot be seen, or that change how the text around them is shown. U+200D between
-emoji is seen: it makes one picture of two."""
+"""Matches characters that are invisible, or that change how the text around them is shown. U+200D
+is not matched between two emoji, because it joins them into one picture."""
 
 _JOINED = re.compile("[\u0300-\u036f\u200d\ufe0e\ufe0f\u20e3\U0001f3fb-\U0001f3ff]")
-"""Characters that are drawn as one with the character before them."""
+"""Matches characters that are drawn together with the character before them."""
 
 
-# JSON has no line end within a text, so none is matched.
+# A text in JSON has no unescaped line end, so `.*` stays within one text.
 _SCALAR = re.compile(r'\{\n *"(S|N|B|BOOL|NULL)": (.*)\n *\}')
 
 
@@ -237,7 +237,7 @@ class Cell:
     kind: str
     text: str
     rest: str = ""
-    """How much there is that the cell does not show, e.g. "of 400 KB"."""
+    """The size of a value that the cell does not show completely, e.g. "of 400 KB"."""
 
     @property
     def type(self) -> str:
@@ -257,7 +257,7 @@ def start_of(text: str, most: int) -> str:
 
 
 VECTOR_NUMBERS_MIN = 32
-"""A list of at least this many numbers, and nothing else, is shown as a vector."""
+"""The least length of a list of numbers that is shown as a vector."""
 
 
 def vector_text(elements: Sequence[Value]) -> str:

@@ -89,7 +89,7 @@ class Visit:
             "view",
         )
     )
-    """The parameters that say where in a search a page is, and how it is shown."""
+    """The parameters for the position of a page in a search, and for its form."""
 
     def asked(self, without: Collection[str]) -> str:
         """The parameters of this page, except those in `without`, as a query string."""

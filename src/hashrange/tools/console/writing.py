@@ -11,8 +11,8 @@ from hashrange.tools.console.outline import difference
 from hashrange.tools.console.shapes import Item, TableShape
 
 WATCHED_MAX = 100
-"""The largest number of attributes that a condition compares. DynamoDB allows 300 operators and 4
-KB."""
+"""The largest number of attributes that a condition compares. DynamoDB allows a condition 300
+operators and 4 KB."""
 
 
 @dataclass

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from hashrange.design.declare.entity import Entity
 
 NEITHER = ("entity", "csrf")
-"""Fields of the form that do not belong to the entity."""
+"""The names of the form's fields that are not fields of the entity."""
 
 
 def new(visit: Visit) -> Response:

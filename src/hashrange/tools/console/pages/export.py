@@ -26,7 +26,7 @@ READ_AT_ONCE = 10_000
 READ_MAX = 10**15
 
 SECONDS_MAX = 60
-"""The longest time for reading the items of a file."""
+"""The time limit for reading the items of an exported file."""
 
 TITLES = {
     "dynamodb-json": "DynamoDB JSON, one item on each line",

@@ -15,11 +15,11 @@ from hashrange.tools.console.visits import Mistake, Page, Route, Visit
 from hashrange.tools.console.ways import Ways
 
 VALUES_MAX = 1_000
-"""The number of values that a round of the search reports one by one. All other values are counted
-together."""
+"""The largest number of values with a count of their own in a round of the search. All other
+values are counted together."""
 
 FOUND_MAX = 10**12
-"""A limit that no search reaches, so each search continues to the last item."""
+"""A limit of found items that no search reaches, so that each search reads all items."""
 
 
 def show(visit: Visit) -> Response:

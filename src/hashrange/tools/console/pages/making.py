@@ -28,7 +28,7 @@ INDEX_FIELDS = ("iname", "ikind", "ihash", "ihashtype", "irange", "irangetype", 
 EMPTY_ROW = ("", "global", "", "S", "", "S", "ALL")
 
 Type = tuple[str, str]
-"""The name of an attribute, and the type of its values."""
+"""(name of an attribute, type of its values)"""
 
 
 def new(visit: Visit) -> Response:

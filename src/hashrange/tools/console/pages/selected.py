@@ -12,13 +12,13 @@ from hashrange.tools.console.values import key_at
 from hashrange.tools.console.visits import Mistake, Page, Visit, writes
 
 BATCH = 25
-"""The number of deletions in a BatchWriteItem."""
+"""The largest number of deletions in a BatchWriteItem."""
 
 ATTEMPTS = 8
-"""The number of times that unprocessed members of a batch are sent again; the pause doubles."""
+"""The number of requests for a batch with unprocessed members. The pause doubles each time."""
 
 TABLES_MAX = 100
-"""The number of tables offered as targets of a copy."""
+"""The largest number of tables that are offered as targets of a copy."""
 
 
 def ask(visit: Visit) -> Response:

@@ -9,7 +9,7 @@ from hashrange.tools.console.values import cursor, key_at
 from hashrange.tools.console.visits import Mistake, Page, Route, Visit
 
 SHOWN = 25
-"""The number of items that are shown."""
+"""The number of similar items that are shown."""
 
 
 def show(visit: Visit) -> Response:

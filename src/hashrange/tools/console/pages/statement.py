@@ -20,7 +20,7 @@ from hashrange.tools.shell.faults import failure
 ITEMS_MAX = 100
 TABLES_MAX = 50
 ADDRESS_MAX = 16_000
-"""The largest length of an address's parameters, because servers refuse very long ones."""
+"""The largest length of a URL's query string, because servers refuse very long URLs."""
 
 PATH = "/partiql"
 

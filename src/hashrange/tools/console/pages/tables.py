@@ -10,7 +10,7 @@ from hashrange.tools.console.values import dumps
 from hashrange.tools.console.visits import Page, Route, Visit
 
 TABLES_MAX = 50
-"""The number of tables that a page shows; each takes two requests."""
+"""The number of tables on a page. Each table takes two requests."""
 
 UNTOLD = ("AccessDeniedException", "UnknownOperationException")
 UNKNOWN = "unknown"

@@ -17,7 +17,7 @@ from hashrange.tools.console.values import TYPES, Value, pretty, shown, unseen_c
 from hashrange.tools.console.visits import Mistake, Page, Route, Visit
 
 UNSEEN_MAX = 5_000
-"""A text with more invisible characters than this is shown as bytes."""
+"""The number of invisible characters above which a text is shown as bytes."""
 
 
 def show(visit: Visit) -> Response:

@@ -10,8 +10,8 @@ from hashrange.tools.console.visits import Mistake, Route, Visit
 
 TABLE_UNITS, INDEX_UNITS, RATE = 40, 5, 15
 BACKLOG = 150
-"""The largest backlog of the index in this simulation, in write units. DynamoDB does not publish
-its limit."""
+"""The largest backlog of an index in this simulation, in write units. DynamoDB's limit is not
+published."""
 LOADS = {"10": "ten seconds", "30": "thirty seconds"}
 STEP = 2
 

@@ -11,8 +11,8 @@ from hashrange.tools.console.visits import Mistake, Route, Visit
 from hashrange.tools.predict.lapse import Cell, Lapse, image
 
 LIMIT_BYTES = 100_000
-"""The size limit that this simulation has for a partition, and for an item collection in a table
-with local indexes. On DynamoDB, both limits are 10 GB."""
+"""The largest size of a partition in this simulation, and of an item collection in a table with
+local indexes. On DynamoDB, both limits are 10 GB."""
 ITEM_BYTES = 8_000
 ITEMS = 30
 KINDS = {"local": "with a local index", "none": "without one"}

@@ -15,7 +15,7 @@ from hashrange.tools.console.visits import Mistake, Route, Visit
 
 SECONDS = 60
 PARTITION_UNITS = 10
-"""The units that a partition serves in a second in this simulation: a hundredth of DynamoDB's."""
+"""The units per second of a partition in this simulation. On DynamoDB, it has 100 times as many."""
 KEYS = {
     "1": "one: CHAT#1",
     "4": "four: CHAT#1.0 to CHAT#1.3",

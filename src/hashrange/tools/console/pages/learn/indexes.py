@@ -20,7 +20,7 @@ class Question:
     pk: str
     start: str
     end: str = ""
-    """With an end, the condition on the sort key is a BETWEEN; without one, a begins_with."""
+    """The end of a BETWEEN on the sort key. If it is empty, `begins_with` is used instead."""
 
     @property
     def condition(self) -> str:

@@ -17,8 +17,8 @@ KEYS = {
 }
 UNITS, RATE = 10, 14
 HEAT_SECONDS = 30
-"""The time after which a busy partition counts as hot in this simulation: a tenth of the five
-minutes that are assumed for DynamoDB."""
+"""The time after which a busy partition counts as hot in this simulation. For DynamoDB, five
+minutes are assumed, ten times as long."""
 SECONDS, STEP = 150, 10
 
 
