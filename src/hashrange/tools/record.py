@@ -53,7 +53,7 @@ class Recording:
         self._writer = TraceWriter(path, keys, settings, source="boto3")
         self._lock = Lock()
         self._tables: dict[str, Table | None] = {}
-        self._database = connect()  # makes tables like those of the service
+        self._database = connect()  # creates copies of the service's tables, for their definitions
         self._latest = self._number = 0
         self._units = self._unplaced = 0.0
         self._retries = self._unknown = 0
@@ -185,7 +185,7 @@ class Recording:
         """The definition of a table, from the service's description. None if the service refuses to
         describe it."""
         if name not in self._tables:
-            self._tables[name] = None  # the description itself is a request of this client
+            self._tables[name] = None  # `describe_table` is itself a recorded request
             try:
                 described = self._client.describe_table(TableName=name)["Table"]
             except Exception as error:

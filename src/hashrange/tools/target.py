@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from hashrange.database.database import Database
 
 NO_CREDENTIALS = "hashrange"
-"""The access key and the secret key for a server if boto3 finds no credentials; on loopback any
-credentials are accepted."""
+"""The access key and the secret key if boto3 finds no credentials. A server on loopback accepts
+any credentials."""
 
 _AWS_HOSTS = (".amazonaws.com", ".amazonaws.com.cn", ".api.aws")
 

@@ -23,10 +23,10 @@ TABLES_MAX, DESCRIBED_MAX = 100, 25
 ITEMS_MAX = 100
 SAMPLE_ITEMS = 5
 UNITS_MAX = 100.0
-"""After this many units, a query reads no further page. A page reads at most 1 MB, 128 units."""
+"""The read units after which a query reads no further page. A page takes at most 128 units."""
 NO_TABLE = "ResourceNotFoundException"
 STATEMENT_LETTERS_MAX = 8_192
-"""The largest length of a statement, the same as in the API."""
+"""The largest length of a statement in characters, the same as in DynamoDB's API."""
 
 _DESCRIBED = [
     "KeySchema",
@@ -138,7 +138,7 @@ def _short(table: Mapping[str, Any]) -> dict[str, Any]:
 def _statement(text: str) -> tree.Statement:
     if len(text) > STATEMENT_LETTERS_MAX:
         raise Refused(f"a statement may have at most {STATEMENT_LETTERS_MAX:,} characters")
-    try:  # a statement that only another parser understands might do anything
+    try:  # refuse what this parser cannot read: it might be a write
         return partiql.parse(text)
     except ApiError as error:
         raise Refused(f"{failure(error, text)}\nnothing was run") from None

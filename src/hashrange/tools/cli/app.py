@@ -37,7 +37,7 @@ COMMANDS = {
     "access": "access",
     "design": "design.commands",
 }
-"""The module of each command, in the order of `hashrange --help`."""
+"""Maps each command to its module, in the order of `hashrange --help`."""
 
 EXAMPLES = """\
 examples:
@@ -56,7 +56,7 @@ def run() -> None:
     """Run the command that the arguments name; end the process if it fails."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="backslashreplace")  # for locales with few characters
+            stream.reconfigure(errors="backslashreplace")  # for encodings that lack characters
     arguments, unknown = _parser(sys.argv[1:]).parse_known_args()
     options = vars(arguments)
     command, parser = options.pop("run"), options.pop("parser")

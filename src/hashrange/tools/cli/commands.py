@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 PORT_MAX = 65535
 
 DB_HELP = "a database file, http(s)://..., postgresql://..., or aws[:profile][@region]"
-"""The help text for the argument DB of the commands that use a database through boto3."""
+"""The help text for the argument DB of commands that use a database through boto3."""
 
 STORE_HELP = "a database file, or postgresql://..."
-"""The help text for the argument DB of the commands that open a database in this process."""
+"""The help text for the argument DB of commands that open a database in their own process."""
 
 
 def command(commands: "Commands", function: Callable[..., None]) -> argparse.ArgumentParser:
@@ -30,7 +30,7 @@ def command(commands: "Commands", function: Callable[..., None]) -> argparse.Arg
     The function's docstring describes the command; its first paragraph is shown in lists.
     """
     assert function.__doc__
-    # `import` is a word of Python
+    # `import` is a keyword, so its function is called `import_`
     name = function.__name__.rstrip("_").replace("_", "-")
     summary = function.__doc__.partition("\n\n")[0]
     parser = commands.add_parser(

@@ -26,8 +26,8 @@ CONFIG: dict[str, Any] = {
     "retries": {"total_max_attempts": 2},
     "max_pool_connections": 20,
 }
-"""The settings of the console's boto3 client. The time limits are short, because a page should soon
-say that a server does not answer."""
+"""The settings of the console's boto3 client. The time limits are short, so that a page soon says
+that a server does not answer."""
 
 
 def add(commands: "Commands") -> None:

@@ -14,12 +14,12 @@ from hashrange.failing import fail
 from hashrange.server import VARIABLES_PREFIX
 
 VARIABLES = {"path": "HASHRANGE_DB", "keys": "HASHRANGE_KEYS_FILE"}
-"""The variables whose names do not follow from the names of their arguments, by argument. The
-argument `keys` names a file, because HASHRANGE_KEYS holds the keys themselves."""
+"""Maps arguments to their environment variables, where the names differ. The argument `keys` is
+the name of a file, because the variable HASHRANGE_KEYS holds the keys themselves."""
 
 ONLY_VARIABLES = ("HASHRANGE_KEYS", "HASHRANGE_ADMIN_TOKEN", "HASHRANGE_VOLUME")
-"""The variables that have no option. Secrets have none, because other users can read the arguments
-of a process. The volume is a property of a container's image."""
+"""The environment variables without an option. Secrets have no option, because other users can
+read the arguments of a process. The volume is a property of a container's image."""
 
 _TRUE = ("1", "true", "yes", "on")
 _FALSE = ("0", "false", "no", "off")
@@ -31,7 +31,7 @@ def also_from_environment(parser: argparse.ArgumentParser) -> None:
     actions = [action for action in parser._actions if action.dest != "help"]
     defaults = {action.dest: action.default for action in actions}
     for action in actions:
-        action.default = None  # so that it shows whether an argument was given
+        action.default = None  # None shows that an argument was not given
 
     def completed(**options: Any) -> None:
         _warn_of_misspelt(os.environ, map(variable, actions))

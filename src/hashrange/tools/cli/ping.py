@@ -46,7 +46,7 @@ def _ask(url: str) -> str:
 
     try:
         trusted = create_default_context(cafile=os.environ.get("AWS_CA_BUNDLE") or None)
-        # Never through a proxy: it is this server that is asked, not another.
+        # Ignore proxies: the request must reach this server.
         opener = build_opener(ProxyHandler({}), HTTPSHandler(context=trusted))
         with opener.open(url, timeout=SECONDS_MAX) as response:
             return _shown(response.read(_SHOWN_BYTES_MAX))

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 WORKERS_MAX = 64
 
 CONSOLE_PORT = 8002
-"""The console's port, if it is free. It is always the same, because browsers keep saved queries
+"""The port of the console, if it is free. The port is fixed, because a browser keeps saved queries
 separately for each address."""
 
 

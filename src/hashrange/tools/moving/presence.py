@@ -12,7 +12,7 @@ from hashrange.tools.moving.pace import ATTEMPTS_MAX, Pace, pause
 from hashrange.tools.moving.sink import Keyed
 
 _KEYS_MAX = 100
-"""The largest number of keys in a BatchGetItem."""
+"""The largest number of keys in a BatchGetItem request."""
 GROUP_ITEMS = 2_000
 
 

@@ -24,12 +24,12 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 RETENTION_SECONDS = 24 * 60 * 60
-"""A stream keeps its records for a day."""
+"""The time for which a stream keeps its records."""
 _MARGIN_SECONDS = 300
-"""A change that was made at least this many seconds before the copy began is in the copy, because
-clocks differ by less than this time, and reads lag by less than this time."""
+"""The age at the start of a copy from which a change is certainly in the copy. Neither differences
+between clocks nor the lag of reads come near it."""
 _SHARDS_SECONDS = 5.0
-"""The number of seconds after which new shards are looked for again."""
+"""The interval between two searches for new shards."""
 _VIEWS = frozenset({"NEW_IMAGE", "NEW_AND_OLD_IMAGES"})
 
 
@@ -80,7 +80,7 @@ class Replicator:
                 records += len(records_read)
                 oldest = min(oldest, _created(records_read[-1]))
             if shard.ended:
-                self._looked = 0.0  # its children follow
+                self._looked = 0.0  # look for its child shards at once
         return Round(records, max(0.0, time.time() - oldest) if records else 0.0)
 
     def _look(self) -> None:

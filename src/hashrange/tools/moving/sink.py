@@ -20,16 +20,16 @@ from hashrange.tools.moving.pace import ATTEMPTS_MAX, Pace, patiently, pause
 GROUP_ITEMS = 3_000
 """The number of items in a group. Progress is reported after each group."""
 SORTED_GROUP_ITEMS = 50_000
-"""The number of items in a group for a database file. The items of a group are written in the order
-in which they are stored, so the larger the group, the fewer pages of the file each commit
-changes."""
+"""The number of items in a group for a database in this process. A group is written in the order
+of the stored keys. In larger groups, neighbouring items are closer together, so that each commit
+changes fewer pages of the file."""
 ROUND_BATCHES = 120
 """The largest number of batches that are sent at once."""
 GROUP_BYTES = 16 * 1024 * 1024
 BATCH_BYTES_MAX = 4 * 1024 * 1024
 _GROUPS_PER_SECOND = 4
-"""The number of groups in a second if the rate of units is limited. Such groups are so small that
-the units are spread over the whole second."""
+"""The number of groups per second if the rate of units is limited. Groups of this size spread the
+units over the whole second."""
 
 _NOTHING_LEFT = (b'{"UnprocessedItems":{}}', b"{}")
 
@@ -43,7 +43,7 @@ _OF_AN_ITEM = frozenset(
         "ValidationException",
     }
 )
-"""The errors about an item, not about the table or the database."""
+"""The codes of errors that concern one item, not the table or the database."""
 
 
 class Keyed(Protocol):
@@ -109,7 +109,7 @@ class Sink:
         positions: dict[str | int, bytes] = {}
         for record in group:
             values = self._keys.of(record.item)
-            # A record that will be refused keeps its place.
+            # A record without a valid key will be refused, so it replaces no other record.
             key = record.line if values is None else repr(values)
             if values and self._connection.in_process and key not in positions:
                 positions[key] = hash_position(values[0])

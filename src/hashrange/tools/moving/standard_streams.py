@@ -10,7 +10,7 @@ from pathlib import Path
 from hashrange.tools.moving.progress import Progress
 
 STANDARD = Path("-")
-"""The name of standard input or output on the command line."""
+"""The path that stands for standard input or output on the command line."""
 INPUT_NAME = "standard input"
 _CHUNK_BYTES = 1 << 16
 

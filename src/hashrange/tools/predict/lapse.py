@@ -18,7 +18,7 @@ LEFT, WIDTH = 96.0, 720.0
 HEIGHT = 300.0
 ROW_LEAST, ROW_MOST = 4.0, 34.0
 CELL_LEAST = 16.0
-"""The least width of a partition in the picture, so that the partitions of one key can be seen."""
+"""The least width of a partition in the picture. Narrower partitions could not be seen."""
 TONES = 10
 HASH_BYTES = 8
 

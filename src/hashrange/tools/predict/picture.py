@@ -8,8 +8,8 @@ from hashrange.tools.predict.lapse import Cell, Lapse, drawn
 from hashrange.tools.predict.report import Report, clock, percent
 
 STRIPS_MAX = 3
-"""The number of tables and indexes shown for each scenario: those with the most refusals or
-load."""
+"""The largest number of tables and indexes that are shown for a scenario. They have the most
+refusals or, if these are equal, the most load."""
 
 
 def picture(report: Report) -> str:

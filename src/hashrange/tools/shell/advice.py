@@ -15,8 +15,8 @@ class Advice(NamedTuple):
     text: str
     start: int = 0
     length: int = 0
-    """The length of the part of the statement to which the advice refers, from `start` on; 0 if
-    there is none."""
+    """The length of the part of the statement that the advice is about. The part begins at `start`;
+    its length is 0 if the advice is not about one part."""
 
 
 def _entries(*pairs: tuple[str, str]) -> list[tuple[re.Pattern[str], str]]:

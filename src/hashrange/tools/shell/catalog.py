@@ -7,7 +7,7 @@ from hashrange.tools.shell.execution import Item
 from hashrange.tools.target import Target
 
 TABLES_MAX = 10_000
-"""The largest number of names that are listed."""
+"""The largest number of table names that are listed."""
 SAMPLED_ITEMS = 100
 _ATTRIBUTES_MAX = 1_000
 

@@ -17,19 +17,19 @@ from hashrange.tools.shell.splitting import blanked
 from hashrange.tools.shell.values import printable, shortened
 
 ERRORS = (ClientError, BotoCoreError, StoreError, ApiError)
-"""The errors of requests: refusals, closed ports, a file that cannot be read."""
+"""The exceptions of failed requests, e.g. of a refusal, a closed port or an unreadable file."""
 
 LINE_CHARACTERS_MAX = 100
 MESSAGE_CHARACTERS_MAX = 1_000
-"""The largest number of characters of a message. Servers other than DynamoDB may send more, such as
-an HTML page."""
+"""The largest number of characters of a message. Servers other than DynamoDB may send longer texts,
+such as an HTML page."""
 _INDENT = "  "
 _PLACE = re.compile(r"at (\d+):(\d+):(\d+)")
 _NAMED = re.compile(
     r"Key (?:name: )?(\w+)$|Variable reference (\S+) in|clause: (GROUP)|Operator: (\S+)"
     r"|in select clause: (\S+)|Table: (?:\S*/)?(\S+) not found"
 )
-"""Finds the word of the statement that a message names."""
+"""Matches messages that name a word of the statement. One of the groups contains the word."""
 
 
 class Failed(Exception):

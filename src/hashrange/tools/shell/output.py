@@ -16,7 +16,7 @@ MODES: tuple[Mode, ...] = get_args(Mode)
 
 _SPOOLED_BYTES = 8 << 20
 _WITHOUT_END = 100_000
-"""The width to which tables are laid out if the output is not a terminal."""
+"""The width of tables, in columns, if the output is not a terminal."""
 
 
 class Output:
@@ -46,7 +46,7 @@ class Writer(Protocol):
     """
 
     pages: bool
-    """Whether each page can be shown by itself."""
+    """Whether each page can be shown separately."""
 
     def page(self, items: Sequence[Item]) -> None: ...
     def end(self, more: bool) -> None: ...

@@ -10,8 +10,8 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 STATEMENT_CHARACTERS_MAX = 65_536
-"""The largest length of a statement. DynamoDB accepts 8,192 characters; a text beyond this limit
-lacks a semicolon, or has no statements at all."""
+"""The largest length of a statement. DynamoDB accepts only 8,192 characters, so a longer text lacks
+a semicolon or has no statements at all."""
 
 _PIECE = re.compile(
     r"""'[^']*('|\Z)|"[^"]*("|\Z)|--[^\n]*|/\*.*?(\*/|\Z)|;|[^'"\-/;]+|.""", re.DOTALL
@@ -21,8 +21,8 @@ _QUOTED = re.compile(r"'[^']*'?|\"[^\"]*\"?|--[^\n]*|/\*.*?(?:\*/|\Z)", re.DOTAL
 
 
 _WORDS = {"exit": ".quit", "quit": ".quit", "help": ".help"}
-"""The commands that stand for words of other shells. As statements, the words would wait for a
-semicolon."""
+"""Maps words of other shells to commands. Without this, the shell would take the words for
+statements and wait for a semicolon."""
 
 
 class TooLong(Exception):
@@ -59,7 +59,7 @@ def entries(lines: Iterable[str]) -> Iterator[Entry]:
                     yield Entry(text.strip(), begins + margin.count("\n"))
                 begins += text.count("\n")
             waiting = rest
-        if blank or ";" in line or "*/" in line:  # without them, text that is not blank stays so
+        if blank or ";" in line or "*/" in line:  # otherwise `blank` stays False
             blank = is_blank(waiting)
     if not is_blank(waiting):
         yield Entry(waiting.strip(), begins)

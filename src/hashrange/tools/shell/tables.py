@@ -17,8 +17,8 @@ from hashrange.tools.shell.values import cell, printable, shortened
 CELL_CHARACTERS_MAX = 60
 COLUMN_WIDTH_MIN = 12
 KEY_WIDTH_MIN = 30
-"""The least width of a key column, unless its content needs less. If a column does not fit with its
-least width, it is hidden."""
+"""The least width of a key column with wide content. A column that does not fit with its least
+width is hidden."""
 _BETWEEN = "  "
 
 _STYLES = {

@@ -20,7 +20,7 @@ from hashrange.tools.shell.values import printable
 PROMPT = "hashrange> "
 CONTINUED = "      ...> "
 _LINES_AROUND = 6
-"""Lines of a screen that are not items: the header of a table, questions, the prompt."""
+"""The number of lines of a screen that show no items but a header, questions and the prompt."""
 _ROWS_MIN = 5
 
 

@@ -20,7 +20,7 @@ _NOT_PLAIN = re.compile(
     r"|['\"<\[{].*|binary\(.*|\s.*|.*\s|",
     re.DOTALL | re.IGNORECASE,
 )
-"""Strings that could be mistaken for another value if they were shown without quotes."""
+"""Matches strings that would look like other values if they were shown without quotes."""
 _JSON_NUMBER = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]+)?")
 
 
