@@ -17,17 +17,17 @@ from typing import Protocol
 BACKLOG = 1024
 
 ACCEPTED_PER_TURN = 64
-"""The largest number of connections that are accepted before the event loop serves the clients
+"""The largest number of connections that are accepted before the event loop serves clients
 again."""
 
 HANDSHAKE_SECONDS_MAX = 10
 """The time limit for the TLS handshake."""
 
 HEAD_START_SECONDS = 0.001
-"""The time for which a process leaves a connection to processes with fewer clients."""
+"""The time for which a process leaves new connections to processes that have fewer clients."""
 
 FULL_SECONDS = 1.0
-"""The pause in accepting after the system has run out of resources for another connection."""
+"""The pause before the next accept if the system has no resources for another connection."""
 
 _FULL = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
 

@@ -22,7 +22,8 @@ MB = 1024 * KB
 
 STRANGER_BYTES = 4 * KB
 """The number of bytes of an unfinished request that a stranger (a client that has not sent a valid
-request yet) may hold without a reservation. At most this many bytes are read from it at once."""
+request yet) may hold without a reservation. It is also the largest number of bytes that are read
+from a stranger at once."""
 
 CLIENT_BYTES = 16 * KB
 """The number of bytes of an unfinished request that a client may hold without a reservation, once
@@ -32,27 +33,27 @@ BODY_READ_BYTES = 256 * KB
 """The largest number of bytes that are read at once from a body with a reservation."""
 
 HEAD_RESERVED_BYTES = 24 * KB
-"""The reservation in bytes for the head of a request, which suffices for the largest head."""
+"""The reservation for the head of a request. It suffices for the largest head."""
 
 LARGE_BYTES = 512 * KB
-"""The size in bytes above which a body does not delay smaller bodies. The largest item is below
-this size."""
+"""The size above which a body is large. Large bodies have memory of their own, so they do not
+delay smaller bodies. A request with the largest item is below this size."""
 
 SMALL_CALL_BYTES = 4 * KB
 MEDIUM_CALL_BYTES = 64 * KB
 
 VALUES_MAX = 204_800
-"""The largest number of values in a request. No item has more, because an item has at most 400 KB,
-and each value takes at least two bytes. 16 MB of JSON could hold a million values, whose objects
-would take 300 MB, and a quarter of a second to create."""
+"""The largest number of values in a request. No item has more values, because an item has at most
+400 KB, and each value takes at least two bytes. Without this limit, 16 MB of JSON could contain a
+million values, which would take 300 MB of memory, and a quarter of a second to decode."""
 
 OBJECTS_ON_LOOP_MAX = 4_000
 """The number of JSON objects above which a request is decoded in a thread. Each attribute value is
 an object, but a member of a set is not."""
 
-_OBJECT_BYTES = 264  # decoded, `{"N":"1"}` is a dict with one string
-_SMALL_BYTES_PER_BYTE = 24  # if a request has nothing but such objects
-_BYTES_PER_BYTE = 12  # if it has nothing but short strings, as members of a set
+_OBJECT_BYTES = 264  # the memory of a decoded `{"N":"1"}`: a dict with one string
+_SMALL_BYTES_PER_BYTE = 24  # memory per byte of a request that has only such objects
+_BYTES_PER_BYTE = 12  # memory per byte of a request that has only short strings in sets
 _COUNTED_BYTES = 256 * KB
 
 _ROUND_SECONDS = 0.2
@@ -131,7 +132,7 @@ class Unsent:
     def __init__(self, bytes_max: int, timer: Callable[[], float] = monotonic) -> None:
         self._bytes_max = bytes_max
         self._timer = timer
-        self._clients: dict[Slow, tuple[int, float]] = {}  # unsent bytes when added, and that time
+        self._clients: dict[Slow, tuple[int, float]] = {}  # (unsent bytes, time) when added
         self._bytes_at_first = 0
 
     def add(self, client: Slow) -> None:
@@ -171,7 +172,7 @@ class Budget:
 
     def __init__(self) -> None:
         self.calls = DecodedCalls(24 * MB), DecodedCalls(32 * MB)
-        """The decoded calls: first the small calls, then all others."""
+        """The decoded calls in two groups: small calls, and all other calls."""
         self.unsent = Unsent(40 * MB)
         self._bodies = Share(16 * MB)
         self._large_bodies = Share(50 * MB)

@@ -33,7 +33,7 @@ class Answered(msgspec.Struct, gc=False):
 
 
 Observer = Callable[[Answered], None]
-"""A function that is called on the event loop for each answered request; it must be quick."""
+"""A function that is called for each answered request. It must be quick: the event loop waits."""
 
 
 def together(observers: Sequence[Observer]) -> Observer | None:

@@ -44,34 +44,34 @@ from hashrange.server.patience import (
 )
 
 ROOM_SECONDS_MAX = 30
-"""The longest wait for memory, after which the client is told to try again later."""
+"""The longest wait for memory. After this time, the client is told to try again later."""
 
 LINGER_SECONDS = 2
-"""A refused client stays connected for this time, so that it can read the refusal. Nothing else
-that it sends is handled."""
+"""The time for which a refused client stays connected, so that it can read the refusal. Further
+data from the client is not handled."""
 
 THROTTLED_SECONDS = 0.5
-"""A throttled client gets its answer after this time, or up to twice that. Some clients do not
-pause before they try again, and hundreds of them should not try again at the same moment."""
+"""The shortest delay of the answer to a throttled request; the longest is twice as long. Some
+clients repeat a request at once, and hundreds of them should not do so at the same moment."""
 
 LARGE_REFUSAL_SECONDS = 0.01
-"""The delay of the answer to a large refused request, for each of its megabytes. Otherwise clients
-that send invalid requests of 16 MB as fast as they can would keep a core busy with reading them."""
+"""The delay, per megabyte of the request, of the answer to a large refused request. Otherwise a
+client that sends invalid requests of 16 MB without a pause would keep a core busy."""
 
 _NO_LINGER = pack("ii", 1, 0)
 
 _TAKEN_PER_TURN = 16
-"""The number of a client's requests that are handled before the loop serves others."""
+"""The number of requests of one client that are handled before the loop serves other clients."""
 
 _CONTINUE = b"HTTP/1.1 100 "
 """The first bytes of an interim answer (100 Continue), which precedes the final answer."""
 
 _OUTBOX_BYTES_MAX = 64 * 1024
-"""Answers are joined up to this size; copying larger ones would cost more than it saves."""
+"""The size up to which answers are sent together. Copying more bytes would cost more time."""
 
 
 _COMPRESSED_AT_ONCE_BYTES_MAX = 256 * 1024
-"""Larger answers are compressed in a thread."""
+"""The largest answer that is compressed on the event loop. A thread compresses larger answers."""
 
 
 def _takes_long(call: wire.Call) -> bool:
@@ -119,7 +119,7 @@ class ClientConnection(asyncio.BufferedProtocol):
         self._ended = False  # nothing more is run or sent
         self._advancing = False
         self._paused = False
-        self._crowded = False  # data has been read that this turn of the loop cannot handle
+        self._crowded = False  # more data was read than this turn of the loop handles
         self._writable = True
         self._stopping = False
         self._answers = 0
@@ -136,7 +136,7 @@ class ClientConnection(asyncio.BufferedProtocol):
         self._wire.secure = transport.get_extra_info("sslcontext") is not None
         if self._observer:
             self._client = ":".join(map(str, peer))
-        self._transport.set_write_buffer_limits(1)  # so that each unread answer is counted
+        self._transport.set_write_buffer_limits(1)  # so that each unread answer counts
         if not self._clients.admit(self):
             self._ended = True
             self._transport.write(wire.unavailable())
@@ -285,7 +285,7 @@ class ClientConnection(asyncio.BufferedProtocol):
         try:
             call = self._call
             assert call is not None
-            if isinstance(outcome, ConnectionError):  # a fault on purpose: no answer
+            if isinstance(outcome, ConnectionError):  # an injected fault: no answer
                 self._transport.abort()
                 return
             last = call.form.close or (self._stopping and not self._waiting)

@@ -25,9 +25,9 @@ class Intake:
 
     def __init__(self, budget: Budget, parser: wire.Connection, go_on: Callable[[], None]) -> None:
         self.buffer = budget.stranger_buffer
-        """The buffer for the next piece of data; all clients use the same memory."""
+        """The buffer for the next piece of data. Buffers of all clients share their memory."""
         self.blocked = False
-        """Whether reading is suspended."""
+        """Whether reading from the client is suspended."""
         self.waits = False
         """Whether the client waits for a reservation."""
         self._budget = budget
@@ -70,7 +70,7 @@ class Intake:
     def lost(self, running: wire.Event | None) -> None:
         """Call this when the client is gone. If its request is running, the reservation is released
         when the request is answered."""
-        self._go_on = _nothing  # breaks a cycle: it refers to the connection, which has this intake
+        self._go_on = _nothing  # breaks the cycle of references between connection and intake
         if running is None or running is not self._owner:
             self.close()
 

@@ -28,8 +28,8 @@ KEYS_VARIABLE = "HASHRANGE_KEYS"
 _log = logging.getLogger("hashrange")
 
 _OTHER_FILES = 128
-"""The number of open files that are reserved for everything except clients' connections. Half of
-them are for connections that read the database."""
+"""The number of file descriptors that are kept free for other uses than clients' connections. Half
+of them are for connections that read the database."""
 
 
 class ServerError(Failure):
@@ -112,7 +112,7 @@ def configured_keys(path: Path | None, environment: Mapping[str, str]) -> Keys |
         (
             str(path),
             path.read_text("utf-8-sig", "replace"),
-        )  # without a byte order mark
+        )  # utf-8-sig: drops a byte order mark
         if path
         else (KEYS_VARIABLE, environment.get(KEYS_VARIABLE))
     )

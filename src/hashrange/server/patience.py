@@ -3,22 +3,23 @@
 from dataclasses import dataclass
 
 RATE_MIN = 1024
-"""A client that sends a request or reads an answer is disconnected if its rate, in bytes per
-second, is not above this limit on average over `SLOW_SECONDS_MAX`."""
+"""The rate, in bytes per second, that a client must exceed while it sends a request or reads an
+answer. A client that does not do so on average over `SLOW_SECONDS_MAX` is disconnected."""
 
 SLOW_SECONDS_MAX = 20
 
 CONTENDED_RATE_MIN = 64 * 1024
-"""A client whose request has reserved memory that other clients wait for is disconnected if its
-rate, in bytes per second, is not above this limit on average over `CONTENDED_SECONDS_MAX`."""
+"""The rate, in bytes per second, that a client must exceed while others wait for the memory that
+its request has reserved. A client that does not do so on average over `CONTENDED_SECONDS_MAX` is
+disconnected."""
 
 CONTENDED_SECONDS_MAX = 5
 
 SILENT_SECONDS_MAX = 60
-"""The time limit for the beginning of a client's first request."""
+"""The time within which a new client must begin its first request."""
 
 IDLE_SECONDS_MAX = 600
-"""An idle connection is closed after this time."""
+"""The time after which an idle connection is closed."""
 
 
 @dataclass(slots=True)

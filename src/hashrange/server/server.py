@@ -19,11 +19,10 @@ from hashrange.server.connection import ClientConnection
 from hashrange.server.listener import Listener, connections_possible
 
 DRAIN_SECONDS_MAX = 10
-"""The longest time that a stopping server waits for running requests."""
+"""The longest time for which a stopping server waits for running requests."""
 
 CONNECTIONS_MAX = 4096
-"""The largest number of connected clients. A client that gets no place is answered with 503 and
-disconnected."""
+"""The largest number of connected clients. Further clients get status 503 and are disconnected."""
 
 _SWEEP_SECONDS = 5
 
@@ -31,8 +30,8 @@ LARGE_BLOCK_BYTES = 1024 * 1024
 _M_MMAP_THRESHOLD = -3  # of glibc's malloc.h
 
 SWITCH_SECONDS = 0.0005
-"""The time for which a thread may hold the interpreter lock while the event loop waits; Python's
-default is ten times as long. Some requests are run in threads, and must not delay the loop."""
+"""The time for which a thread may hold the interpreter lock while the event loop waits. It is a
+tenth of Python's default, so that requests that run in threads do not delay the loop."""
 
 
 class Server:

@@ -16,10 +16,10 @@ from typing import Protocol
 from hashrange.clients.calls import Runtime, Turn
 
 ARRIVALS_PER_TURN = 64
-"""At most this many pieces of data are handled before the answers are sent."""
+"""The largest number of pieces of data that are handled before answers are sent."""
 
 TURN_SECONDS_MAX = 0.01
-"""Data is handled for at most this time before the answers are sent."""
+"""The time after which answers are sent before more data is handled."""
 
 
 class Connection(Protocol):
@@ -32,7 +32,7 @@ class Turns:
 
     def __init__(self, loop: AbstractEventLoop, runtime: Runtime) -> None:
         self.turn: Turn | None = None
-        """The state that the requests of the current turn share."""
+        """The state that the requests of the current turn share; None between turns."""
         self._loop = loop
         self._runtime = runtime
         self._arrived: deque[tuple[Connection, bytes]] = deque()

@@ -24,9 +24,8 @@ _CAUSES = {
     "AccountLimit": "account_limit",
     "MaxOnDemandThroughput": "max_on_demand_throughput",
 }
-"""The causes of throttling: maps the name of a cause in the reasons of throttled requests to its
-name in metrics. The reason `TableReadKeyRangeThroughputExceeded`, for example, has the cause
-`KeyRangeThroughput`."""
+"""Maps the causes of throttling, as throttled requests name them, to their names in metrics. The
+reason `TableReadKeyRangeThroughputExceeded`, for example, has the cause `KeyRangeThroughput`."""
 
 
 def collect(reports: Sequence[SourceReport], capacities: Sequence[Capacity]) -> "Iterator[Metric]":

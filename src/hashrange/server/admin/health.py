@@ -19,14 +19,14 @@ from hashrange.runtime.health import damage, is_full
 from hashrange.server.admin.routes import Answer, Figures, Query, Route, Routes, text_answer
 
 PROBE_SECONDS_MAX = 5.0
-"""The longest time that a caller waits for a probe."""
+"""The longest time for which a caller waits for the result of a probe."""
 
 FREE_BYTES_MIN = 8 * 1024 * 1024
-"""The free space on the disk that a server needs to be ready. With less space, a large transaction
-may not fit."""
+"""The free disk space that a server needs to be ready. A large transaction may not fit into less
+space."""
 
 FULL_SECONDS = 10.0
-"""The time for which a server is not ready after a request has failed because the disk is full."""
+"""The time for which a server is not ready after a request failed because the disk was full."""
 
 _FRESH_SECONDS = 1.0
 

@@ -20,15 +20,15 @@ from hashrange.server.admin.routes import Answer, Routes, text_answer
 from hashrange.wire import NO_ORIGINS, ForeignHostError, Origins
 
 CONNECTIONS_MAX = 16
-"""The largest number of connected clients. If another client connects, the oldest client that has
-not sent a complete request is disconnected. If all have sent one, the new client is refused."""
+"""The largest number of connected clients. If another client connects, the oldest client without
+a complete request is disconnected. If all have sent their requests, the new client is refused."""
 
 HEAD_BYTES_MAX = 8 * 1024
 TRANSFER_SECONDS_MAX = 10
-"""The time limit for sending a request, and for reading the answer."""
+"""The time limit for a client to send a request, and to read the answer."""
 
 ANSWER_SECONDS_MAX = 30
-"""The time limit for an answer; after it the client gets 503."""
+"""The time limit for an answer. A client whose request takes longer gets status 503."""
 
 _THREADS = 4
 HEALTH_PATH = "/healthz"
@@ -62,7 +62,7 @@ class AdminPort:
         self._threads = ThreadPoolExecutor(_THREADS, "hashrange-admin")
         self._serving: set[asyncio.Task[None]] = set()
         self._strangers: dict[asyncio.Task[None], asyncio.StreamWriter] = {}
-        """Clients whose request has not arrived yet, oldest first."""
+        """The clients whose request has not arrived yet, oldest first."""
 
     async def start(self) -> None:
         self._server = await asyncio.start_server(

@@ -6,11 +6,11 @@ from typing import Any, NamedTuple
 import msgspec
 
 Query = Mapping[str, str]
-"""The parameters of the request's query string; the last of repeated ones counts."""
+"""The parameters of a query string. If a parameter is repeated, the last value counts."""
 
 
 Figures = Callable[[], Mapping[str, int]]
-"""Returns numbers for monitoring, by name. May be called from any thread."""
+"""A function that returns numbers for monitoring, by name. Any thread may call it."""
 
 
 class Answer(NamedTuple):
@@ -35,7 +35,7 @@ class Route(NamedTuple):
 
 
 Routes = Mapping[str, Route]
-"""The routes by their paths, such as `/metrics`."""
+"""Maps paths, such as `/metrics`, to routes."""
 
 
 def text_answer(text: str, status: int = 200) -> Answer:

@@ -35,7 +35,7 @@ THROTTLED = (ProvisionedThroughputExceededException, RequestLimitExceeded, Throt
 BY = ["table_name", "operation"]
 
 TableOperation = tuple[str, str]
-"""The name of a table, and the name of an operation."""
+"""(name of a table, name of an operation)"""
 
 
 class _Page(msgspec.Struct):
@@ -170,8 +170,8 @@ _OF_MEMBERS = {
     "ConditionalCheckFailed": "conditional_check_failed_requests",
     "TransactionConflict": "transaction_conflict",
 }
-"""For each code of a cancellation reason, the metric that counts the actions with this code.
-Actions with other codes are not counted."""
+"""Maps codes of cancellation reasons to the metrics that count actions with these codes. Actions
+with other codes are not counted."""
 _BY_TABLE = {kind for kind, (_, labels) in _FAMILIES.items() if labels != BY}
 
 

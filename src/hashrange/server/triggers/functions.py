@@ -36,7 +36,7 @@ LOOK_SECONDS = 0.2
 ABANDONING_SECONDS = 5.0
 
 _LOST = (EOFError, OSError, ValueError, TypeError, RecursionError)
-"""The errors of pipes to a process that has ended, or that sends invalid answers."""
+"""The exceptions of a pipe to a process that has ended or sends invalid answers."""
 
 T = TypeVar("T")
 
@@ -86,14 +86,14 @@ def called(
             return future.result(LOOK_SECONDS)
         except StillWaiting:
             if future.done():
-                raise  # the error is that of the work
+                raise  # the work itself raised this error
         if wanted() and monotonic() < end:
             continue
         late = monotonic() >= end
         left = monotonic() + abandoning_seconds
         while (
             not future.done() and monotonic() < left
-        ):  # work that has not ended by then is left behind
+        ):  # after this time, unfinished work is abandoned
             abandon()
             with suppress(BaseException):
                 future.result(LOOK_SECONDS)
@@ -154,7 +154,7 @@ class ChildFunction:
             return
         _kill(process)
         process.wait()
-        if not self._receiving:  # otherwise a process that it has started holds the pipe open
+        if not self._receiving:  # otherwise a child of the process still holds the pipe open
             with suppress(OSError):
                 cast(BinaryIO, process.stdin).close()
             cast(BinaryIO, process.stdout).close()

@@ -11,8 +11,8 @@ from hashrange.design.streams.shards import Record, Shard
 from hashrange.server.triggers.settings import Trigger
 
 EVENT_BYTES_MAX = 6 * 1024 * 1024 - 64 * 1024
-"""The largest size of the records in an event. Lambda accepts an event of 6 MB; the difference is
-for the parts of the event around the records."""
+"""The largest size of the records in an event. Lambda accepts an event of 6 MB, which includes the
+text around the records."""
 PAUSE_SECONDS_MIN, PAUSE_SECONDS_MAX = 0.5, 30.0
 
 

@@ -13,14 +13,13 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 Matches = Callable[[Any], bool]
-"""A function that tells whether a pattern matches a value. Where a record has no value, the
+"""A function that tells whether a pattern matches a value. If a record lacks the value, the
 function is called with ABSENT."""
 
 ABSENT = object()
 OR = "$or"
 DEPTH_MAX = 40
-"""The largest depth of a pattern. An item has at most 32 levels, and a record has a few above
-them."""
+"""The largest depth of a pattern. An item has at most 32 levels, and a record adds a few."""
 
 _COMPARISONS: dict[str, Callable[[Any, Any], bool]] = {
     "=": operator.eq,

@@ -49,7 +49,7 @@ class Trigger(Struct, rename="pascal", forbid_unknown_fields=True, frozen=True):
     maximum_record_age_in_seconds: Annotated[int, Meta(ge=-1, le=604_800)] = -1
     bisect_batch_on_function_error: bool = False
     timeout: Annotated[float, Meta(gt=0, le=900)] = 60
-    """The time limit of a call of the function, in seconds."""
+    """The time limit for a call of the function, in seconds."""
 
     @property
     def name(self) -> str:

@@ -34,10 +34,10 @@ from hashrange.server.triggers.lanes import Lane, event_record, failed_from, num
 from hashrange.server.triggers.settings import Trigger
 
 GRACE_SECONDS = 2.0
-"""The time that a running call may still take when the server ends."""
+"""The time for which a call may continue after the server has begun to end."""
 READ_RECORDS_MAX = 1000
 CROWDED_RECORDS = 50_000
-"""If more records than this are waiting, no batch waits for more."""
+"""The number of waiting records above which incomplete batches are processed at once."""
 
 _log = logging.getLogger("hashrange")
 
@@ -101,7 +101,7 @@ class Calls(Worker):
             if reading is not None and not reading.is_over:
                 yield reading
                 if not reading.is_over and arn != latest:
-                    return  # its records precede those of the next stream
+                    return  # finish this stream first: its records precede those of the next one
         self._has_looked = True
         for arn in self._readings.keys() - set(arns):
             del self._readings[arn]

@@ -76,8 +76,8 @@ def serve_alone(options: Options, console: Console | None = None) -> None:
 
 
 BLAS_THREADS = ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "OMP_NUM_THREADS")
-"""The environment variables for the number of threads of the libraries below numpy. They are read
-when numpy is imported."""
+"""The environment variables that set the number of threads of numpy's libraries. The libraries read
+them when numpy is imported."""
 
 
 async def _create_tables(database: "Database", path: Path) -> None:
@@ -98,7 +98,7 @@ async def _create_tables(database: "Database", path: Path) -> None:
             for line in create_missing(asking, "--tables", declared.tables):
                 _log.info("--tables: %s", line)
 
-    try:  # a database over PostgreSQL answers on this loop, so another thread asks
+    try:  # PostgreSQL's answers need this event loop, so another thread waits
         await asyncio.to_thread(create)
     except DataError as error:
         raise ServerError(f"--tables: {error}") from None

@@ -21,7 +21,7 @@ class Likeness(NamedTuple):
     port: int
     non_api: NonApi
     says: str = ""
-    """The line that the server prints when it is ready; empty if there is none."""
+    """The additional line that a server prints when it is ready; empty if there is none."""
 
 
 def _as_localstack(method: bytes, url: bytes, headers: Mapping[bytes, bytes], form: Form) -> bytes:

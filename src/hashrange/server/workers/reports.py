@@ -13,7 +13,7 @@ from hashrange.server.admin.routes import Query
 from hashrange.server.workers import totals, worker
 
 LIFE_SECONDS_MAX = 5.0
-"""The time limit for the answer of a worker's event loop."""
+"""The time within which a worker's event loop must answer."""
 
 ANSWER_SECONDS_MAX = 20.0
 

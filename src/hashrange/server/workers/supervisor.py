@@ -26,11 +26,11 @@ from hashrange.server.workers.worker import Task
 
 PAUSE_SECONDS_MIN = 0.2
 PAUSE_SECONDS_MAX = 10.0
-"""The longest pause before a worker that ended is replaced. The pause doubles with each failure in
-a row; a worker that ran for longer than this is replaced at once."""
+"""The longest pause before an ended worker is replaced. The pause doubles with each failure in a
+row. A worker that ran for longer than this time is replaced at once."""
 
 STARTS_MAX = 5
-"""The server ends after this many failed starts in a row while no worker serves."""
+"""The number of failed starts in a row after which the server ends if no worker serves."""
 
 LOOK_SECONDS = 1.0
 SILENT_LOOKS_MAX = 10

@@ -22,7 +22,7 @@ from hashrange.server.workers.options import Options
 from hashrange.server.workers.shared import Shared
 
 METRICS, READINESS, INSPECTION, LIFE = "metrics", "readiness", "inspection", "life"
-"""The questions of the supervisor."""
+"""The questions that the supervisor asks a worker."""
 
 BEAT_SECONDS = 1.0
 """The interval at which a worker reports that its event loop is running."""
@@ -40,7 +40,7 @@ class Task(NamedTuple):
     shared: int
     credentials: Credentials | None
     refusal: str
-    """The reason why nothing may be written, if a worker has found damage before."""
+    """The reason to refuse all writes, if a worker has found damage; otherwise empty."""
 
 
 def run(task: Task, control: socket.socket) -> None:
