@@ -7,8 +7,10 @@ from msgspec import Struct
 from hashrange.model.tables import Table
 
 Kind = Literal["USER", "SYSTEM", "RESTORE"]
-"""USER and SYSTEM are the API's types. A RESTORE is the state of a table at the point in time that
-is being restored: clients cannot see it, and it is deleted when the new table has its items.
+"""The type of a backup. USER and SYSTEM are types of the API.
+
+RESTORE is a hidden backup with the state of a table at the point in time that is being restored. It
+is deleted when the new table has its items.
 """
 
 

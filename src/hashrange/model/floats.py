@@ -8,10 +8,10 @@ from struct import Struct
 from hashrange.model.values import AttributeValue
 
 LARGEST = 3.4028235e38
-"""The bound that the service names. It is the largest 32-bit number, rounded to eight digits."""
+"""The largest 32-bit number, rounded to eight digits as in the service's messages."""
 BYTES = 4
 _DIGITS_MAX = 9
-"""This many significant digits distinguish any two 32-bit numbers."""
+"""The number of significant digits that distinguish any two 32-bit numbers."""
 _ONE = Struct("<f")
 
 

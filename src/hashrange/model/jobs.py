@@ -9,7 +9,7 @@ from hashrange.model.caller import Caller
 Kind = Literal["import", "export", "bulk-operation"]
 
 WHOLE = -1
-"""In a position, the number of records that stands for a whole object."""
+"""The value of `records` in a job's position if all records of the object have been handled."""
 
 
 class Job(Struct, frozen=True, kw_only=True, omit_defaults=True):

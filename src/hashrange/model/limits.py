@@ -13,14 +13,14 @@ NUMBER_DIGITS_MAX = 38
 NUMBER_EXPONENT_MAX = 125
 NUMBER_EXPONENT_MIN = -130
 NESTING_LEVELS_MAX = 32
-"""The attribute itself is level 1. [SQ, seen]"""
+"""The deepest nesting of an attribute. The attribute itself is level 1. [SQ, seen]"""
 ITEM_BYTES_MAX = 400 * KB
-"""Names and values together. In a table with local indexes, the item and its entries in these
-indexes count together. [SQ]"""
+"""The largest size of an item, names and values together. In a table with local indexes, the item's
+entries in these indexes are included. [SQ]"""
 ATTRIBUTE_NAME_BYTES_MAX = 64 * KB - 1
 PARTITION_KEY_BYTES_MAX = 2048
 SORT_KEY_BYTES_MAX = 1024
-"""The sum over all sort key attributes. [SQ, seen]"""
+"""The largest size of all sort key attributes together. [SQ, seen]"""
 
 # ---- expressions [SQ] ----
 EXPRESSION_BYTES_MAX = 4 * KB
@@ -29,49 +29,49 @@ IN_OPERANDS_MAX = 100
 PLACEHOLDER_BYTES_MAX = 255
 SUBSTITUTIONS_BYTES_MAX = 2 * MB
 LIST_INDEX_MAX = 2**31 - 1
-"""In a document path. [seen]"""
+"""The largest list index in a document path. [seen]"""
 
 # ---- tables and indexes [SQ] ----
 LOCAL_INDEXES_MAX = 5
 GLOBAL_INDEXES_MAX = 20
 KEY_ATTRIBUTES_MAX = 2
-"""For a table and for a local index. [M, seen]"""
+"""The largest number of key attributes of a table or a local index. [M, seen]"""
 GLOBAL_KEY_ATTRIBUTES_MAX = 4
-"""For a global index, HASH and RANGE counted separately. [seen]"""
+"""The largest number of HASH attributes, and of RANGE attributes, of a global index. [seen]"""
 PROJECTED_NAMES_MAX = 100
-"""Names in INCLUDE lists, summed over all indexes of a table. [SQ]"""
+"""The largest number of names in the INCLUDE lists of all indexes of a table. [SQ]"""
 TABLE_READ_UNITS_MAX = 40_000
-"""For a table, and for each index by itself. [SQ, seen]"""
+"""The read limit of a table, and of each of its indexes separately. [SQ, seen]"""
 TABLE_WRITE_UNITS_MAX = 40_000
 ACCOUNT_READ_UNITS_MAX = 80_000
 ACCOUNT_WRITE_UNITS_MAX = 80_000
 ON_DEMAND_READ_UNITS_START = 12_000
-"""Warm throughput of a new on-demand table."""
+"""The warm throughput of a new on-demand table for reads."""
 ON_DEMAND_WRITE_UNITS_START = 4_000
 ON_DEMAND_UNITS_CLEARED = -1
-"""If a maximum is set to this value, there is no maximum any more. [M]"""
+"""The value that removes a table's maximum for on-demand throughput. [M]"""
 CAPACITY_UNITS_BOUND = 10**12
-"""No capacity may exceed this, even with a higher maximum. [seen]"""
+"""The largest number of capacity units, even if a higher maximum is configured. [seen]"""
 DAY_SECONDS = 24 * 60 * 60
 FREE_DECREASES_PER_DAY = 4
-"""Decreases of provisioned throughput in a UTC day that need no pause. [SQ, seen]"""
+"""The number of throughput decreases in a UTC day that need no pause. [SQ, seen]"""
 DECREASE_PAUSE_SECONDS = 3600
-"""The pause before each of the day's later decreases. [SQ, seen]"""
+"""The pause before each further decrease of the day. [SQ, seen]"""
 ON_DEMAND_SWITCHES_PER_DAY = 4
-"""Switches to on demand within 24 hours; a table created on demand has switched once. [seen]"""
+"""Switches to on demand within 24 hours. Creation as on demand counts as a switch. [seen]"""
 TAGS_MAX = 50
 
 # ---- requests ----
 PAGE_BYTES_MAX = 1 * MB
-"""The data that one Query or Scan evaluates before filtering, including the item that crosses the
-limit: a full page of small items consumes 128.5 units, half a unit more than 1 MB. [SQ, seen]"""
+"""The amount of data at which a Query or Scan ends its page. The item that crosses the limit
+is read too, so a full page of small items consumes 128.5 units, not 128. [SQ, seen]"""
 BATCH_GET_KEYS_MAX = 100
 BATCH_GET_BYTES_MAX = 16 * MB
 BATCH_WRITE_REQUESTS_MAX = 25
 TRANSACTION_BYTES_MAX = 4 * MB
-"""The parameters of TransactWriteItems, and the items that TransactGetItems reads."""
+"""The limit for the parameters of TransactWriteItems, and for the items of TransactGetItems."""
 TRANSACTION_STORED_BYTES_MAX = 16 * MB
-"""The stored items that a transaction changes or checks. The service has no such limit [seen]."""
+"""The limit for stored items that a transaction changes or checks. DynamoDB has none. [seen]"""
 TRANSACTION_TOKEN_SECONDS = 600
 LIST_TABLES_MAX = 100
 LIST_INSIGHTS_MAX = 100
@@ -81,15 +81,15 @@ READ_UNIT_BYTES = 4 * KB
 WRITE_UNIT_BYTES = 1 * KB
 PARTITION_BYTES_MAX = 10 * 1024 * 1024 * 1024
 ITEM_COLLECTION_BYTES_MAX = 10 * 1024 * MB
-"""Items and local index entries of one partition key value, in a table with local indexes."""
+"""The limit for an item collection, with its local index entries, if there are local indexes."""
 
 # ---- sizes of values [CU] ----
 CONTAINER_BYTES = 3
-"""Overhead of a list or map."""
+"""The overhead of a list or map."""
 CONTAINER_MEMBER_BYTES = 1
-"""Overhead of each element, or pair, of a list or map."""
+"""The overhead of each element of a list, and of each pair of a map."""
 SET_BYTES = 0
-"""Overhead of a set. It is assumed: the documentation gives none."""
+"""The overhead of a set. It is an assumption, because the documentation names none."""
 
 # ---- streams and time to live [M, SQ] ----
 LIST_STREAMS_MAX = 100
@@ -105,10 +105,10 @@ SEARCH_HASH_ATTRIBUTES_MAX = 1
 SEARCH_FILTER_ATTRIBUTES_MAX = 18
 SEARCH_FILTER_BYTES_MAX = 10 * KB
 VECTOR_REQUEST_BYTES_MIN = 1 * KB
-"""The smallest charge for a write of an entry, or for a search."""
+"""The least number of bytes that are charged for a write of an entry, or for a search."""
 SEARCHED_BYTES_PER_DIMENSION = 17.6
-"""What the service charges for a search of one item. This is an estimate: the charge varies between
-equal searches."""
+"""The bytes that are charged for each item that a search compares, per dimension. This is an
+estimate, because the service's charges for equal searches differ."""
 SEARCH_ANSWER_BYTES_MAX = 16 * MB
 TOP_K_MAX = 100
-"""The service model has no upper bound."""
+"""The largest `TopK` of a search. The service model names no upper bound."""

@@ -22,20 +22,21 @@ UNDERFLOW = (
 )
 
 _canonical = re.compile(r"-?(?:0\.(?=0*[1-9])|[1-9][0-9]{0,18}\.)[0-9]{0,18}[1-9]").fullmatch
-"""Matches canonical texts with a fraction, if they are short enough for every limit."""
+"""Matches canonical texts with a fraction that are too short to exceed any limit."""
 _spelling = re.compile(
     r"(?P<sign>[+-]?)(?=\.?[0-9])(?P<whole>[0-9]*)(?:\.(?P<fraction>[0-9]*))?"
     r"(?:[eE](?P<exponent>[+-]?[0-9]+))?"
 ).fullmatch
 _EXPONENT_BITS = 64
 _LEGACY_BITS = 32
-"""The widths of the service's exponents. If an exponent needs more than 64 bits, the text is not a
-number. Operations with legacy validation use 32 bits, so a number that is too large may seem too
-small.
+"""The width of exponents in legacy validation. If the exponent of the leading digit overflows, a
+number that is too large may be refused as too small.
+
+In all operations, a text whose exponent needs more than `_EXPONENT_BITS` is not a number.
 """
 
 _SHORT = 38
-"""Whole numbers with fewer digits, and their sums, are within every limit."""
+"""The number of digits below which whole numbers and their sums are within every limit."""
 
 _exact = Context(
     prec=limits.NUMBER_DIGITS_MAX,
@@ -113,7 +114,7 @@ def _rewrite(text: str) -> str:
         raise ValidationException(_not_a_number(text))
     exponent = written - len(fraction)
     mantissa = (whole + fraction).lstrip("0")
-    # For a zero, the written exponent counts.
+    # A zero has no digits left here, so only its exponent is checked.
     leading = exponent + max(len(mantissa), 1) - 1
     if not limits.NUMBER_EXPONENT_MIN <= leading <= limits.NUMBER_EXPONENT_MAX:
         counted = _fits(written, _LEGACY_BITS) and _fits(-exponent, _LEGACY_BITS)

@@ -11,10 +11,10 @@ from msgspec import Struct
 
 WRITE_UNITS_PER_PARTITION = 1000
 READ_UNITS_PER_PARTITION = 3000
-"""The units that a partition of DynamoDB serves per second."""
+"""The read units per second that a partition of DynamoDB serves."""
 
 HASH_BYTES = 8
-"""The length of the keys at which the partitions of a new table begin: the first bytes of the
+"""The length of the keys at which the partitions of a new table begin. Each is the beginning of a
 hash."""
 
 

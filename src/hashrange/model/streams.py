@@ -14,10 +14,10 @@ RETENTION_SECONDS = 24 * 60 * 60
 ITERATOR_SECONDS = 15 * 60
 
 SLOTS_MAX = 256
-"""The largest number of slots of a log, open and closed. If there are more partitions, some of them
-share a slot."""
+"""The largest number of open and closed slots of a change log. If a table has more partitions, some
+of them share a slot."""
 PARTITION_BYTES = 16
-"""The length of the digest with which the row keys of an item collection begin."""
+"""The length of the digest with which all row keys of an item collection begin."""
 
 
 class Slot(Struct, frozen=True, omit_defaults=True):

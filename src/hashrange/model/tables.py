@@ -77,7 +77,7 @@ class TableOrIndex(Struct, frozen=True, kw_only=True, dict=True):
     partitions: tuple[Partition, ...] = WHOLE
     """The partitions, in the order of their keys. A local index has the partitions of its table."""
     insights: Insights | None = None
-    """Contributor Insights, if they were ever enabled. A local index has none."""
+    """The state of Contributor Insights, if they were ever enabled. A local index has none."""
 
     @cached_property
     def key(self) -> tuple[str, ...]:
@@ -111,12 +111,12 @@ class DeclaredIndex(TableOrIndex, frozen=True, kw_only=True):
     building: bool = False
     """Whether UpdateTable added the index and its backfill has not ended yet."""
     backfilling: bool | None = None
-    """While UpdateTable builds the index, whether the second phase has begun; otherwise None."""
+    """Whether the second phase of an index build by UpdateTable has begun. None without a build."""
     built_to: bytes = b""
-    """During the build, only rows of the table before this key have entries. If the index is built
-    from the log, the build has come at least this far."""
+    """The row key before which the table's rows have entries during the build. A build from the log
+    may be further ahead."""
     scanned: bool = False
-    """Whether a build from the log has appended a record for the last item of the table."""
+    """Whether a build from the log has appended the record for the table's last item."""
 
     @property
     def status(self) -> str:
@@ -219,7 +219,7 @@ class Table(TableOrIndex, frozen=True, kw_only=True):
     on_demand: bool = False
     on_demand_since: float | None = None
     on_demand_switches: tuple[float, ...] = ()
-    """The times of the last switches to on demand, as many as there may be within 24 hours."""
+    """The times of the latest switches to on demand, at most `ON_DEMAND_SWITCHES_PER_DAY`."""
     throughput: Throughput = Throughput()
     on_demand_limits: dict[str, int] | None = None
     warm: WarmThroughput = WarmThroughput()
@@ -227,26 +227,26 @@ class Table(TableOrIndex, frozen=True, kw_only=True):
     table_class: str | None = None
     table_class_since: float | None = None
     kms_key_arn: str | None = None
-    """The key named by SSESpecification. Descriptions show it; nothing is encrypted with it."""
+    """The KMS key that SSESpecification names. It is shown, but nothing is encrypted with it."""
     kinesis: tuple[KinesisDestination, ...] = ()
     recovery: Recovery | None = None
     history: History | None = None
     restored: Restored | None = None
-    """The source of the items, until the table has them."""
+    """The source of the items while the table is being restored."""
     stream: Stream | None = None
     """The latest stream, which may have been disabled."""
     ttl: TimeToLive | None = None
     collections: int | None = None
-    """The hidden space with the size of each item collection, if there are local indexes."""
+    """The space with the size of each item collection; None if there are no local indexes."""
     index_log: int | None = None
     """The space of the log that the global indexes follow; None if each write updates them."""
     ttl_changed_at: float | None = None
     ttl_disabled: str | None = None
-    """The attribute of the time to live that was disabled last."""
+    """The attribute of the last time to live that was disabled."""
     tags: dict[str, str] = field(default_factory=dict)
     resource_policy: ResourcePolicy | None = None
     stream_policies: dict[str, ResourcePolicy] = field(default_factory=dict)
-    """The policies of streams, by the stream's ARN."""
+    """Maps the ARNs of streams to their policies."""
 
     @property
     def arn(self) -> str:

@@ -52,7 +52,7 @@ NESTED_TOO_DEEP = (
     "Attributes in the item have nested levels beyond supported limit"
 )
 BAD_BASE64 = "Invalid last non-pad Base64 character dectected"
-"""(sic) The service says this for any invalid character."""
+"""The service's message (sic) for any invalid character in base64."""
 INVALID = "One or more parameter values were invalid: "
 
 
@@ -93,7 +93,7 @@ def item_size(item: Item) -> int:
     for name, value in item.items():
         size += len(name) if name.isascii() else len(name.encode())
         [(tag, content)] = value.items()
-        if tag == "S":  # as above
+        if tag == "S":  # the usual case, as above
             size += len(content) if content.isascii() else len(content.encode())
         else:
             size += _SIZE[tag](content)
@@ -267,7 +267,7 @@ _NORMALIZE: dict[str, Callable[[Any, AttributeValue, int], int]] = {
 }
 
 _CHECKED_FIRST = ("SS", "NS", "BS", "N", "NULL", "S", "B", "BOOL", "M", "L")
-"""The order in which the service reads the members of a value of several types."""
+"""The order in which the service reads a value that has several types."""
 
 
 def _refuse_members(value: AttributeValue, level: int) -> NoReturn:
@@ -355,7 +355,7 @@ _EQUAL: dict[str, Callable[[Any, Any], bool]] = {
     "NS": _equal_sets,
     "BS": _equal_sets,
 }
-"""For each type whose equal values may differ in wire form, the function that compares them."""
+"""Maps types whose equal values may differ in wire form to functions that compare values."""
 
 _ORDER: dict[str, Callable[[str], Any]] = {"S": str, "N": numbers.to_decimal, "B": a2b_base64}
-"""The types that have an order, each with a function that returns the key to compare by."""
+"""Maps the ordered types to functions that return the sort key of a value."""

@@ -23,9 +23,9 @@ from hashrange.model.validation import (
 from hashrange.model.values import EMPTY_NAME, NESTED_TOO_DEEP
 
 _JSON_LEVELS_MAX = 4004
-"""The deepest nesting of JSON: enough for a value of 2,000 levels, but not for one of 2,001.
+"""The deepest nesting of JSON. A value of 2,000 levels does not exceed it, one of 2,001 does.
 
-The service gives up somewhere between 2,000 and 5,000.
+The service's limit is somewhere between 2,000 and 5,000 levels.
 """
 _NO_NESTING = re.compile(rb'"(?:[^"\\]|\\.)*"|[^][{}"]+')
 

@@ -18,7 +18,7 @@ _FAULTS_OF_START_KEYS = (
     f"{INVALID}An string set",
     f"{INVALID}Binary sets",
 )
-"""Beginnings of the faults that legacy validation reports as faults of the starting key."""
+"""The beginnings of faults that legacy validation reports as faults of the starting key."""
 _MAPS_BY_CONDITION = ("FilterConditionMap", "KeyConditions")
 
 

@@ -19,7 +19,7 @@ _OF_ITEMS = frozenset(
     f"{operation}Input"
     for operation in ("PutItem", "GetItem", "UpdateItem", "DeleteItem", "Query", "Scan")
 )
-"""For an empty TableName in these requests, only the constraint on its length is reported."""
+"""The request shapes for which an empty TableName is reported only as too short."""
 
 
 _NESTED = ("MapAttributeValue", "ListAttributeValue")

@@ -29,7 +29,7 @@ _BOOLEANS = {
     **dict.fromkeys(("true", "t", "yes", "y", "1"), True),
     **dict.fromkeys(("false", "f", "no", "n", "0"), False),
 }
-"""The strings that are accepted as a boolean, in upper or lower case."""
+"""Maps the strings that are accepted as booleans, in lower case, to their values."""
 
 
 def read(content: Any, name: str, *, inside_collection: bool = False) -> Any:

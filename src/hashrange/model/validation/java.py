@@ -14,8 +14,8 @@ from hashrange.model.validation import shapes
 from hashrange.model.values import binary_size
 
 PRINTED_CHARS_MAX = 256 * 1024
-"""At most this many characters of a value are repeated in a message: without this limit, a request
-of 16 MB could get a message of 100 MB."""
+"""The largest number of characters of a value in a message. Without this limit, a request of 16 MB
+could get a message of 100 MB."""
 
 _PACKAGE = "com.amazonaws.dynamodb.v20120810."
 _CLASSES = {
@@ -48,7 +48,7 @@ _PRINTED_MEMBERS = {
     "ConditionCheck": ("Key", *_OF_ACTION),
     "TransactWriteItem": ("ConditionCheck", "Put", "Delete", "Update"),
 }
-"""Shapes whose class in the service has more members than the model, or in another order."""
+"""Maps shapes to the members of their classes in the service, where the model's differ."""
 _PRINTED_AS_JSON = {"BatchGetRequestMap"}
 
 
@@ -127,11 +127,11 @@ def _enclosed(brackets: str, parts: Iterable[Iterable[str]]) -> Iterator[str]:
 # ---- the order of hash tables ----
 
 BUCKETS_MIN = 16
-"""The capacity of a HashSet that is created without a capacity."""
+"""The number of buckets of a Java HashSet that is created without a capacity."""
 
 _BUCKET_LENGTH_MAX = 8
 _BUCKETS_LENGTHENED_MAX = 64
-"""A hash table with fewer buckets is doubled if a bucket becomes longer than
+"""The number of buckets below which a hash table is doubled when a bucket becomes longer than
 `_BUCKET_LENGTH_MAX`."""
 
 

@@ -16,7 +16,7 @@ NEWER = frozenset((*SINGLE_WRITES, "GetItem", "BatchGetItem", "Query", "Scan"))
 """The operations whose requests the newer layer reads."""
 WITH_OWN_PARSER = frozenset(("SearchVectors",))
 WITH_VALUES = NEWER | {"BatchWriteItem", "TransactGetItems", "TransactWriteItems"}
-"""The operations whose requests have attribute values in them, except PartiQL's operations."""
+"""The operations whose requests contain attribute values, without those of PartiQL."""
 
 _LEVELS_MAX = 63
 """The deepest nesting of a value that the newer layer reads, the value itself included."""

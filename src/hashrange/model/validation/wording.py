@@ -19,7 +19,7 @@ from hashrange.model.validation.layers import SINGLE_WRITES
 _VIOLATIONS_MAX = 10
 _NOT_EMPTY = "Member must have length greater than or equal to 1"
 _FIRST_STAGE = ("limit", "segment", "totalSegments", "tableName")
-"""The members that the newer layer checks first: sizes, and that the table's name is not empty."""
+"""The members that the newer layer checks first: limits, and the length of the table's name."""
 _SECOND_STAGE = {
     "PutItem": "tableName item returnConsumedCapacity returnValues returnItemCollectionMetrics",
     "DeleteItem": "tableName key returnConsumedCapacity returnValues returnItemCollectionMetrics",
@@ -28,8 +28,8 @@ _SECOND_STAGE = {
     "Scan": "tableName returnConsumedCapacity",
     "UpdateItem": "",
 }
-"""The order in which the newer layer reports other members. Members that are not named here come
-last."""
+"""The order in which the newer layer reports other members of each operation. Members that are not
+named here are reported last."""
 _STATEMENTS = {
     "ExecuteStatement": (
         *("returnValuesOnConditionCheckFailure", "limit", "statement", "returnConsumedCapacity"),
@@ -39,17 +39,17 @@ _STATEMENTS = {
     "ExecuteTransaction": ("clientRequestToken", "transactStatements", "returnConsumedCapacity"),
 }
 _STATEMENT = ("returnValuesOnConditionCheckFailure", "statement", "parameters")
-"""The order in which the members of these requests, and of each statement, are reported."""
+"""The order in which violations in members of one statement are reported."""
 _UPDATE_ENUMS = {
     "returnValues": True,
     "returnValuesOnConditionCheckFailure": False,
     "returnItemCollectionMetrics": True,
     "returnConsumedCapacity": False,
 }
-"""UpdateItem stops at the first of these members that has a violation. If True, the message begins
-with "1 validation error detected"; if False, the message is the violation alone."""
+"""The members that UpdateItem checks in this order, up to the first violation. If True, the message
+begins with "1 validation error detected". If False, the message is the violation alone."""
 _CHECKED_LATER = {"select", "conditionalOperator", "comparisonOperator", "action"}
-"""Enums that the newer layer does not check with the other members; operations check them later."""
+"""The members with enums that the newer layer leaves to later checks by the operations."""
 _BATCH_GET = {
     ("requestItems", _NOT_EMPTY),
     ("keys", _NOT_EMPTY),
@@ -96,7 +96,7 @@ _RETURN_VALUES = (
     "Failed to satisfy constraint: Member must satisfy enum value set: "
     "[ALL_OLD, UPDATED_OLD, ALL_NEW, UPDATE_NEW, NONE]"
 )
-"""The service's message has UPDATE_NEW (sic)."""
+"""The service's message for `returnValues`. It says UPDATE_NEW (sic)."""
 NO_RETURN_VALUES = "ReturnValues can only be ALL_OLD or NONE"
 _INVALID = "One or more parameter values were invalid: "
 _NULL_IN_SET = {
@@ -125,7 +125,7 @@ def refusal(
     if transactions.is_of_name(listed[0]) and transactions.lacks_action(request):
         return transactions.NO_ACTION
     others = [each for each in listed if not _set_with_null(each)]
-    if not others:  # only nulls in sets, which are found as late as other faults of values
+    if not others:  # only nulls in sets: they are reported as faults of values
         fault = _INVALID + _NULL_IN_SET[_set_with_null(listed[0])]
         return fault if legacy else of_value(operation, fault)
     if legacy:
@@ -179,7 +179,7 @@ def _set_with_null(violation: Violation) -> str:
 
 def _told_by_legacy(operation: str, violations: list[Violation]) -> str:
     if operation in layers.WITH_VALUES and len(violations) > 1:
-        # The name of a table is reported only if nothing else is wrong.
+        # A fault of the table's name is reported only if nothing else is wrong.
         violations = [each for each in violations if not _is_fault_of_name(each)] or violations
     for violation in violations:
         known = (operation, violation.path.rpartition(".")[2], violation.constraint)
