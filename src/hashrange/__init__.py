@@ -47,8 +47,8 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    # Loaded when first asked for: a program that only designs tables, or has only installed the
-    # pytest plugin, does not pay for a database.
+    # Modules are imported at the first use of a name: a program that only designs tables, or has
+    # only installed the pytest plugin, needs no database.
     if name not in _WHERE:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from contextlib import nullcontext

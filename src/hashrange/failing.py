@@ -18,7 +18,7 @@ def fail(message: object) -> NoReturn:
 @contextmanager
 def told_in_one_line() -> Iterator[None]:
     """Turn errors of files, disks and ports into one line instead of a traceback."""
-    from hashrange.kv import StoreError  # the parser of the command line starts without it
+    from hashrange.kv import StoreError  # imported late: parsing a command line does not need it
 
     try:
         yield

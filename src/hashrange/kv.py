@@ -32,16 +32,16 @@ from typing import Literal, Protocol, get_args
 from msgspec import Struct
 
 Durability = Literal["full", "relaxed", "memory"]
-"""An acknowledged commit survives the end of the process, and in "full" durability a power cut too.
-In "memory" durability, a power cut may even damage the file."""
+"""How safe an acknowledged commit is. It survives the end of the process; with "full", it survives
+a power cut too. With "memory", a power cut may even damage the file."""
 
 PARTITION_BYTES = 16
 SLOTS = 1024
 SYSTEM_SPACE = 0
-"""The space that always exists: the catalog, tokens and other rows of the engine."""
+"""The space that always exists. It has the catalog, tokens and other rows of the engine."""
 
 CLOCK = b"clock"
-"""The one counter that is only ever raised: see `Max`."""
+"""The name of the only counter that is written with `Max`: the time."""
 
 Key = tuple[int, bytes]
 """(space, key)"""
@@ -53,17 +53,17 @@ def slot_of(key: bytes) -> int:
 
 
 CATALOG: Key = (SYSTEM_SPACE, b"catalog")
-"""The row that every transaction reads first, and that few transactions change: the version of the
-table definitions. A store may guard it by a separate lock instead of a lock on the row."""
+"""The key of the row with the version of the table definitions. Every transaction reads this row
+first, and few change it, so a store may guard it by a separate lock instead of a row lock."""
 
 HEADER_BYTES = 8
 unpack_weight = Layout(">4xI").unpack_from
-"""`[weight] = unpack_weight(value)`: the weight, in bytes, from the header of a stored value."""
+"""Returns the weight, in bytes, from a stored value's header: `[weight] = unpack_weight(value)`."""
 
 # ---- reads and their answers ----
 
 TOO_LARGE = b""
-"""The answer for a row whose value is larger than `bytes_max`. No row has an empty value."""
+"""The answer for a row whose value is larger than `bytes_max`. No stored value is empty."""
 
 
 class Get(Struct, gc=False):
@@ -274,8 +274,8 @@ class Store(Protocol):
 # ---- asynchronous stores ----
 
 READ_BYTES_MAX = 8 * 1024 * 1024
-"""When the rows of a round trip have this many bytes, a store may leave the remaining reads
-unanswered, but never the first two."""
+"""The size of a round trip's rows above which a store may leave further reads unanswered. The first
+two reads are always answered."""
 
 
 class AsyncSnapshot(Protocol):

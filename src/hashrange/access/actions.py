@@ -58,8 +58,8 @@ _GLOBAL = """
 
 OWN_KEYS = frozenset(f"{SERVICE}:{name}".lower() for name in _OWN.split())
 GLOBAL_KEYS = frozenset(f"aws:{name}".lower() for name in _GLOBAL.split())
-"""The global condition keys. In requests to this server, some keys are always absent, such as
-`aws:SourceVpc`."""
+"""The global condition keys in lower case. Some keys, such as `aws:SourceVpc`, are absent from
+every request to this server."""
 
 TAG_KEYS = ("aws:principaltag/", "aws:requesttag/", "aws:resourcetag/")
 

@@ -32,7 +32,7 @@ SET_KEYS = frozenset(
         *("dynamodb:fourthpartitionkeyvalues", "aws:tagkeys"),
     }
 )
-"""Keys whose values are sets, even if they have a single member."""
+"""The condition keys whose values are sets, even if these have a single member."""
 
 
 class ConditionError(Exception):
@@ -107,7 +107,7 @@ class Condition(Struct, frozen=True):
             if len(values) == 1 and (known := fits(values[0], context)) is not None:
                 return known is not negative
             matches = [fits(each, context) for each in values]
-            # A value fails the condition if its entry in `matches` equals `negative`.
+            # A value in the request fails the condition if its match equals `negative`.
             if one_suffices:
                 return (not negative) in matches or (lenient and None in matches)
             return negative not in matches and (lenient or None not in matches)

@@ -17,9 +17,9 @@ from msgspec import Struct
 from hashrange.access.patterns import NOTHING, Context, Known, Pattern
 
 Test = Callable[[str, Pattern, Context], Known]
-"""Whether a value of a request matches a pattern of a policy. May raise MissingVariable."""
+"""A test of a request's value against a policy's pattern. It may raise MissingVariable."""
 Fits = Callable[[str, Context], Known]
-"""Whether a value of a request matches one of a condition's values."""
+"""A test of a request's value against all values of a condition; one must match."""
 
 
 class Operator(Struct, frozen=True):
@@ -76,8 +76,8 @@ def _compared(read: Callable[[str], Any], holds: Callable[[Any, Any], bool]) -> 
 
 
 _DIGITS_MAX = 400
-"""The largest number of digits in a number. Longer numbers take much time, and no condition key has
-such a number."""
+"""The largest number of digits in a number. Longer numbers take too much time, and no condition key
+has such a number."""
 
 
 def _number(text: str) -> Decimal:
@@ -151,8 +151,8 @@ def _ordered(name: str, read: Callable[[str], Any]) -> dict[str, Operator]:
 
 
 NULL = "Null"
-"""The operator that tests whether a request lacks a key. It compares no values, so `conditions`
-handles it separately."""
+"""The operator that tests whether a request lacks a condition key. It compares no values, so
+`conditions` handles it separately."""
 
 OPERATORS = {
     "StringEquals": Operator(_equals, fixed=_one_of),
@@ -167,7 +167,7 @@ OPERATORS = {
     "BinaryEquals": Operator(_compared(_binary, lambda a, b: a == b), check=_binary),
     "IpAddress": Operator(_in_network, check=_network),
     "NotIpAddress": Operator(_in_network, negated=True, check=_network),
-    # The operators of each pair behave alike: both match wildcards.
+    # ArnEquals behaves like ArnLike, and ArnNotEquals like ArnNotLike: all match wildcards.
     "ArnEquals": Operator(_like, check=_arn, fixed=_like_one_of),
     "ArnLike": Operator(_like, check=_arn, fixed=_like_one_of),
     "ArnNotEquals": Operator(_like, negated=True, check=_arn, fixed=_like_one_of),

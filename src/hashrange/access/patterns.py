@@ -27,7 +27,7 @@ class MissingVariable(Exception):
 
 
 Known = bool | None
-"""A truth value; None if it depends on a variable without a value."""
+"""A truth value; None if it depends on a policy variable without a value."""
 
 
 def any_of(each: Iterable[Known]) -> Known:
@@ -151,8 +151,8 @@ class Pattern:
 
 
 COLONS = 5
-"""The number of colons that separate the segments of an ARN. The last segment may have further
-colons, for example in the label of a stream."""
+"""The number of colons that separate the segments of an ARN. The last segment may contain colons,
+for example in the label of a stream."""
 
 
 @lru_cache(maxsize=4096)

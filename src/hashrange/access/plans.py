@@ -21,7 +21,7 @@ IDENTITY = "an identity-based policy"
 BOUNDARY = "a permissions boundary"
 SESSION = "a session policy"
 RESOURCE = "a resource-based policy"
-"""The kinds of policies, in the words of messages."""
+"""The four kinds of policies, as messages name them."""
 
 
 class Source(Struct, frozen=True):
@@ -46,7 +46,7 @@ Keys = Mapping[str, tuple[str, ...]]
 
 LEADING = "dynamodb:leadingkeys"
 LEADINGS = frozenset({LEADING, "dynamodb:firstpartitionkeyvalues"})
-"""The two names of the leading keys."""
+"""The two condition keys for the leading keys of a request."""
 
 
 class _OneKey(Struct, frozen=True):
@@ -125,9 +125,9 @@ class Group:
             key for each in self.candidates for test in each.tests for key in test.keys
         )
         self.by_key = _by_key(self.candidates) if self.keys <= LEADINGS else None
-        """Tells whether a candidate applies to a request with a single leading key.
+        """A function that tells whether a candidate applies to a request with a single leading key.
 
-        None if the tests need other keys."""
+        None if the tests need condition keys other than LEADINGS."""
 
     @property
     def varies(self) -> bool:

@@ -17,7 +17,7 @@ from hashrange.access.conditions import Condition, ConditionError
 from hashrange.access.patterns import NOTHING, Context, Known, Pattern, PatternError
 
 CURRENT, FIRST = "2012-10-17", "2008-10-17"
-"""The versions of the language. Only the current one has policy variables."""
+"""The versions of the policy language. Only the current version has policy variables."""
 
 
 class PolicyError(Exception):

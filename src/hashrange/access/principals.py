@@ -34,8 +34,8 @@ class Principal:
         self.expires_at = expires_at
         self.full_access = full_access
         self.remembered: dict[Any, Any] = {}
-        """Remembered results, at most `REMEMBERED_MAX`. Each depends only on the principal and on
-        its key in this dict."""
+        """Cached results, at most `REMEMBERED_MAX`. Each depends only on the principal and on its
+        key in this dict."""
 
     def remember(self, asked: Hashable, answer: Any) -> None:
         if len(self.remembered) >= REMEMBERED_MAX:

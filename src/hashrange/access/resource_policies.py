@@ -14,7 +14,7 @@ from hashrange.access.policy import FIRST, Policy, PolicyError, Statement
 from hashrange.access.principals import Principal
 
 POLICY_BYTES_MAX = 20_480
-"""The largest size of a policy, including white space."""
+"""The largest size of a resource-based policy, including white space."""
 
 PUT = f"{SERVICE}:PutResourcePolicy"
 
@@ -25,7 +25,7 @@ _NEVER = """
     DescribeGlobalTable DescribeGlobalTableSettings UpdateGlobalTableSettings
 """
 NEVER = frozenset(_NEVER.split())
-"""Actions that the policy of a resource may not name."""
+"""The actions that a resource-based policy may not name."""
 
 _ORDER = ("Version", "Id", "Statement")
 _STATEMENT_ORDER = (

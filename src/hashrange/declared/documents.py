@@ -16,7 +16,7 @@ FILE_BYTES_MAX = 64 * 1024 * 1024
 Json = dict[str, Any]
 
 _WHOLE = ("Ref", "Condition")
-"""The functions whose long names do not begin with `Fn::`."""
+"""The CloudFormation functions whose long names do not begin with `Fn::`."""
 
 
 class Unresolved(NamedTuple):

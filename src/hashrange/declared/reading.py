@@ -10,7 +10,7 @@ from hashrange.declared.tables import Description, creation
 from hashrange.formats.items import DataError
 
 ASSEMBLY = "*.template.json"
-"""The templates in the folder that `cdk synth` writes, as a glob pattern."""
+"""A glob pattern for the templates in the folder that `cdk synth` writes."""
 
 
 def read(path: Path) -> Declared:

@@ -229,7 +229,7 @@ def _install(region: str) -> None:
         if name not in os.environ:
             os.environ[name] = value
             _restore.append(partial(os.environ.pop, name, None))
-    # A default session that is made while the mock is open would keep the dummies.
+    # A default session that is created while the mock is open would keep the dummy variables.
     _restore.append(partial(setattr, boto3, "DEFAULT_SESSION", boto3.DEFAULT_SESSION))
     _replace(URLLib3Session, "send", _sending)
     _replace(Endpoint, "_do_get_response", lambda method: _responding(method, list))

@@ -13,7 +13,7 @@ import pytest
 from hashrange.embedded.pytest_scopes import PREFIXES
 
 _WIDER = {"class": "module", "module": "module", "package": "session", "session": "session"}
-"""For each scope of a fixture, the narrowest scope of hashrange's fixtures that lasts as long."""
+"""Maps a fixture's scope to the narrowest scope of hashrange's fixtures that lasts as long."""
 
 _ORDER = ("function", "class", "module", "package", "session")
 

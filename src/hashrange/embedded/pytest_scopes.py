@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from hashrange.embedded.moved_clock import DatabaseClock
 
 PREFIXES = {"function": "", "module": "module_", "session": "session_"}
-"""For each scope, the prefix of the names of its fixtures."""
+"""Maps each scope to the prefix of its fixtures' names."""
 
 _ENDS = {"function": "test", "module": "module", "session": "run"}
 

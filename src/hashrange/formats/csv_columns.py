@@ -20,7 +20,7 @@ from hashrange.model.limits import NUMBER_DIGITS_MAX
 KINDS = frozenset({"S", "N", "B", "BOOL", "NULL", "SS", "NS", "BS", "L", "M"})
 
 Column = tuple[str, str]
-"""An attribute's name and its type."""
+"""(name of an attribute, type of its values)"""
 
 _DELIMITERS = {",": "a comma", ";": "a semicolon", "\t": "a tab", "|": "a |"}
 _LOOK_ROWS = 20
@@ -57,7 +57,7 @@ def delimiter_of(source: Input, hints: Hints) -> str:
 def _score(source: Input, delimiter: str, key: Sequence[str]) -> tuple[bool, bool, int]:
     try:
         first_rows = [row for _, row in islice(rows(source, delimiter), _LOOK_ROWS) if row]
-    except DataError:  # if the right delimiter has the same fault, the reader reports it
+    except DataError:  # the reader reports the fault if it occurs with the right delimiter
         return False, False, 0
     if not first_rows or len(first_rows[0]) == 1:
         return False, False, 0

@@ -10,7 +10,7 @@ from hashrange.formats.files import Source, not_utf8
 from hashrange.formats.items import ITEM_JSON_BYTES_MAX, DataError, one_line
 
 _undecoded = re.compile("[\udc80-\udcff]").search
-"""Finds a byte that is not UTF-8, in the form into which `surrogateescape` decodes it."""
+"""Finds the character into which `surrogateescape` decodes a byte that is not UTF-8."""
 
 
 def rows(source: Source, delimiter: str) -> Iterator[tuple[int, list[str]]]:

@@ -122,7 +122,7 @@ def head(path: Path, size: int) -> bytes:
     with Input(path) as source:
         try:
             return source.read(size)
-        except DataError:  # a short file that is damaged: its reader reports that
+        except DataError:  # the file is damaged: its reader will report that
             return b""
 
 

@@ -91,7 +91,7 @@ FORMATS = {
     )
 }
 S3_EXPORT = "s3-export"
-"""The format of a folder, not a file."""
+"""The name of the format of a folder. All other formats are of files."""
 NAMES = (*FORMATS, S3_EXPORT)
 
 _LOOK_BYTES = 4096

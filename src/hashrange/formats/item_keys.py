@@ -14,7 +14,7 @@ from hashrange.model.errors import ApiError
 from hashrange.model.numbers import canonical
 
 ItemKey = tuple[dict[str, str], ...]
-"""The values of the key attributes in the order of the key; each is a type and a text."""
+"""The values of the key attributes, in the order of the key. Each is {type: text}."""
 
 
 class ItemKeys:

@@ -7,14 +7,14 @@ import msgspec
 from msgspec import Struct
 
 WireItem = dict[str, dict[str, Any]]
-"""An item's attributes by name, each a type and a value. Binary is base64 text."""
+"""An item in DynamoDB's JSON: maps names to {type: content}, with base64 text for binary."""
 
 encode = msgspec.json.Encoder().encode
 _decode = msgspec.json.Decoder(dict[str, dict[str, Any]]).decode
 
 ITEM_JSON_BYTES_MAX = 8 * 1024 * 1024
-"""The longest text that a reader accepts for one item. An item of 400 KB takes less than half of
-that, even if all of its characters are escaped."""
+"""The longest JSON text of one item. An item of 400 KB takes less than half of this size, even if
+all of its characters are escaped."""
 
 
 class DataError(Exception):

@@ -10,8 +10,8 @@ from hashrange.model.limits import ITEM_BYTES_MAX
 _READ_ROWS = 1_000
 _READ_BYTES = 16 * 1024 * 1024
 _REPEATING_ROWS = 8
-"""The number of rows that are read at once if a column's dictionary is too large to be kept: a few
-bytes of the file may then become a large text in each row."""
+"""The largest number of rows that are read at once if a column has a large dictionary. A few bytes
+of the file may then become a large text in each row."""
 
 
 def opened(arrow: Any, path: Path) -> Any:

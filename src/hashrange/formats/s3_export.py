@@ -39,7 +39,7 @@ SUMMARY = "manifest-summary.json"
 FILES = "manifest-files.json"
 FILE_ITEMS = 500_000
 _MANIFEST_BYTES_MAX = 64 * 1024 * 1024
-"""The largest size of a manifest. It has a line of about 200 bytes for each data file."""
+"""The largest size of a manifest. A manifest has about 200 bytes for each data file."""
 _LETTERS = "abcdefghijklmnopqrstuvwxyz234567"
 _LINES_A_BLOCK = 1000
 
