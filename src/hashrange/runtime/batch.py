@@ -142,9 +142,9 @@ class Batch(Struct, eq=False):
     A batch that `remembers`, as on an asynchronous store, keeps its decisions. If the batch has to
     be decided again, only decisions whose reads would now have other answers are made again.
 
-    `decide` leaves only decided submissions in `submissions`. It moves submissions that have to be
-    decided aside to `costly`. It stops when the time is over or the batch has read too much, and
-    moves the submissions after that point to `late`.
+    `decide` leaves only decided submissions in `submissions`. Costly requests, which have to be
+    decided in another process or thread, are moved to `costly`. When the time is over or the batch
+    has read too much, `decide` moves the remaining submissions to `late`.
     """
 
     environment: Environment

@@ -255,8 +255,9 @@ class Draft:
         hash_key, range_key = self.index_columns(index, declared_as)
         if when is not None and all(column.natural for column in hash_key + range_key):
             raise DeclarationError(
-                f"{declared_as}: `when` needs a key with a template, because a key attribute that "
-                "is itself a field is stored even if `when` does not hold",
+                f"{declared_as}: `when` needs a key with a template: an attribute that is itself a "
+                "field is always stored, so the item would be in the index even if `when` does "
+                "not hold",
                 at=self.model,
             )
         return EntityKey(sources[index.name], hash_key, range_key, when, declared_as)

@@ -80,8 +80,8 @@ class Shapes:
                 raise ItemError(
                     f"{self.model.__name__} ({single_line(key)}): the item has shape {shape}, and "
                     f"this program reads shapes up to {self.shape}: deploy the newer class here. "
-                    f"Or declare shape={shape}, readable_by={self.shape} in the newer class: then "
-                    "this program can read items that newer programs write afterwards",
+                    f"If this program must read items that are written from now on, declare "
+                    f"shape={shape}, readable_by={self.shape} in the newer class",
                     key,
                 )
         for version in range(shape, self.shape):

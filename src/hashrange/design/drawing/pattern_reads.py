@@ -43,7 +43,8 @@ def numbered(table: Table) -> list[tuple[int, "Plan | Unplanned"]]:
 
 
 def reads_of(table: Table, drawn: SourceRows) -> list[PatternRead]:
-    """An example read for each pattern of the drawn source that reads any rows."""
+    """For each pattern on the drawn table or index, an example of a read. Patterns whose examples
+    read no rows are left out."""
     items = [loaded for row in drawn.rows if (loaded := _load(row)) is not None]
     reads = []
     for number, plan in numbered(table):

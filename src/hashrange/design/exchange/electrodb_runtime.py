@@ -115,7 +115,7 @@ interface Options {
   where?: (attributes: any, operations: any) => string;
 }
 
-/** The ends of a range after a known text. With a null end, it is empty; an end can be absent. */
+/** The ends of a range after a known text: absent if open, null if the range is empty. */
 interface Ends {
   low?: string | null;
   high?: string | null;

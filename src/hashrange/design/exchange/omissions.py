@@ -10,8 +10,8 @@ def omissions(
 ) -> Iterator[str]:
     """The parts of a model that a description of tables leaves out, one line each.
 
-    `entities` says that the format can express the keys of entities, and `vectors` that it cannot
-    express vector indexes.
+    `entities` tells that the format can express the keys of entities. `vectors` tells that vector
+    indexes are to be listed, because the format cannot express them.
     """
     model = table.model
     if not entities:

@@ -198,7 +198,8 @@ def _counts(side: Side, member: Member) -> bool:
 
 
 def most_actions(side: Side, call: ApiCall) -> Largest:
-    """The number of actions of a transaction now, and their largest number in the phase `dual`."""
+    """The size of one transaction: its number of actions now, and the most that it can have in
+    the phase `dual`."""
     members = members_of(call)
     total, guards = 0, set()
     owners = Counter(_owner(member) for member in members)

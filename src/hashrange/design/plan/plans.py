@@ -51,7 +51,7 @@ class Plan:
 
     @property
     def test(self) -> SortTest | None:
-        """The condition on the sort key of a single route; several routes have `common`."""
+        """The condition on the sort key; None if there are several routes, which use `common`."""
         return self.route.test if self.common is None and self.routes else None
 
     @property

@@ -246,8 +246,8 @@ class _Walk:
         if self.bucket is None:
             if self.buckets:
                 raise KeyRefusal(
-                    "@st.buckets needs a time in the partition key, such as {at:%Y-%m}, and "
-                    "an argument must not determine this time"
+                    "@st.buckets needs a time in the partition key, such as {at:%Y-%m}, whose "
+                    "value no single argument gives"
                 )
             return
         field = self.bucket.placeholder.field

@@ -17,7 +17,10 @@ def shared_beginning(routes: Sequence[Route]) -> tuple[Part, ...]:
         if _partition(route) != _partition(first):
             raise KeyRefusal(f"{first.entity} and {route.entity} are in different partitions")
     if any(route.computes for route in routes):
-        raise KeyRefusal("entities may compute a field in different ways: make it an argument")
+        raise KeyRefusal(
+            "a key with a field that is derived from arguments cannot serve several entities; make "
+            "the field itself an argument"
+        )
     if any(route.bucket or route.shard for route in routes):
         raise KeyRefusal("a query by @st.buckets or a shard number cannot read several entities")
     if any(r.shards for r in routes) or any(

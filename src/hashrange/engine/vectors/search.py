@@ -85,9 +85,9 @@ class _Best:
         self._high += high
 
     def _bound(self, more: Any = ()) -> float:
-        """An upper bound of the rank of the row at place `top`.
+        """An upper bound of the rank of the last row that belongs to the result.
 
-        `more` has upper bounds of the ranks of further rows.
+        `more` has upper bounds of the ranks of rows that have not been added yet.
         """
         np = numpy()
         high = np.concatenate((np.array(self._high), more))

@@ -76,8 +76,8 @@ def _listed(names: Iterable[str]) -> str:
 
 
 def _listed_hashed(names: Collection[str]) -> str:
-    """The names in the order of a message: that of a Java hash table whose capacity is their
-    number."""
+    """The names in the order in which DynamoDB's messages list them: the order of a Java hash
+    table that has as many buckets as there are names."""
     return _listed(java.names_in_hash_order(list(names), len(names)))
 
 

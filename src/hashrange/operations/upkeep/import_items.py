@@ -73,7 +73,7 @@ def decide_begin(request: Begin, moment: Moment) -> Decide:
 
 
 def _until_it_ends(change: AnyChange, job: Job) -> AnyChange:
-    """A change by CreateTable, with the table CREATING until the import has ended."""
+    """The same change, but a table that it creates stays CREATING until the import has ended."""
     if isinstance(change, TableChange) and change.new is not None:
         return TableChange(None, replace(change.new, id=job.table_id, active_at=IMPORTING))
     return change

@@ -176,8 +176,8 @@ class Step:
 class Script:
     """Steps that are added one by one, and sent together by `run`.
 
-    The statement has each part once for each of the `tables`, so that one prepared statement serves
-    any values.
+    All steps use the same prepared statement. It has every kind of read and write once for each of
+    the `tables`; those that a step does not need get empty arrays.
     """
 
     def __init__(self, begun: bool, tables: Sequence[Tables] = (PLAIN,)) -> None:

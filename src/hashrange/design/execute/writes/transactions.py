@@ -86,7 +86,7 @@ class _Transaction:
             writers = [writer for writer in self.writers if writer.model is model]
             if not writers:
                 raise BadValue(
-                    f"{write.bound.call.pattern} is not a pattern of a store of the transaction"
+                    f"{write.bound.call.pattern} is not a pattern of any store in this transaction"
                 )
         else:
             writers = [

@@ -36,8 +36,9 @@ def difference(
 ) -> str | None:
     """How the matches differ from the nearest `records`; None if they do not.
 
-    `records` fit all arguments except the vector. In place of its item, a match has (the item's
-    text, the texts of all records). The item can be any record whose text equals the item's text.
+    `records` are the items that fit all arguments except the vector. In each match, `item` is a
+    pair: the text of the found item, and the texts of all `records`. Items are compared by these
+    texts.
     """
     assert pattern.search is not None, "the pattern must be a search"
     model, declared = _declared(pattern, models)

@@ -73,8 +73,8 @@ def _add_models(parser: "argparse.ArgumentParser") -> None:
         metavar="N",
         type=int,
         default=0,
-        help="the number of guards, the same as in the programs; default: 0; a guard is an item of "
-        "the table that writes check too, so that the migration need not rely on clocks",
+        help="the number of guards, the same as in the programs; default: 0; a guard is an item "
+        "that every write of a changed item also checks, so that the migration relies on no clock",
     )
 
 
