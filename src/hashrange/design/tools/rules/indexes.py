@@ -300,7 +300,7 @@ def filter_drops_most(c: Context) -> Iterator[Found]:
 @rule(
     "I19",
     "information",
-    "an index that another primary key would replace",
+    "an index that a different primary key would make unnecessary",
     "With the key (parent, child), a query by parent needs no index, which halves writes and "
     "storage. But to get a single child, you then need the parent's id.",
 )
