@@ -59,6 +59,7 @@ def test_periods_of_exports_meet(address: str | None, tmp_path: Path) -> None:
     settings = Settings(objects=str(tmp_path / "objects"))
     with closing(hashrange.connect(address, settings=settings)) as server:
         moments.create(server.execute)
+        time.sleep(moments.TICK_SECONDS)  # recovery has begun by then
         since = time.time()
         time.sleep(moments.TICK_SECONDS)
         known: dict[str, Any] = {}

@@ -127,11 +127,13 @@ def test_abuse_over_postgres(
         attack(served, name, waits_count=False)
 
 
+ATTACKS_MAX = 5
+"""On a busy machine, the first attack may not last long enough."""
 FAULTS = {
     "answers of 16 MB, not read": "from hashrange.server import budget; "
     "budget.Unsent._limit = lambda self: None",
     "bodies of 16 MB, 600 bytes a second": "from hashrange.server import budget; "
-    "budget.Pot.take = lambda self, size, client: True",
+    "budget.Share.take = lambda self, size, client: True",
 }
 
 
@@ -140,4 +142,5 @@ def test_a_server_without_limits_is_found_out(name: str, tmp_path: Path) -> None
     with serving(tmp_path, FAULTS[name]) as served:
         fill(served, name)
         with pytest.raises(Violation):
-            attack(served, name)
+            for _ in range(ATTACKS_MAX):
+                attack(served, name)
