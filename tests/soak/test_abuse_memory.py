@@ -137,10 +137,15 @@ FAULTS = {
 }
 
 
+def attacks(served: Served, name: str) -> None:
+    """Raises Violation."""
+    for _ in range(ATTACKS_MAX):
+        attack(served, name)
+
+
 @pytest.mark.parametrize("name", FAULTS if SOAK else list(FAULTS)[:1])
 def test_a_server_without_limits_is_found_out(name: str, tmp_path: Path) -> None:
     with serving(tmp_path, FAULTS[name]) as served:
         fill(served, name)
         with pytest.raises(Violation):
-            for _ in range(ATTACKS_MAX):
-                attack(served, name)
+            attacks(served, name)

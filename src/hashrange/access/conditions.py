@@ -67,11 +67,8 @@ class Condition(Struct, frozen=True):
 
     @property
     def fits_at_once(self) -> bool:
-        """Whether `Operator.fixed` can make a function that decides the condition for a single
-        value.
-
-        Such a function can decide several conditions at once.
-        """
+        """Whether `Operator.fixed` can make one function for this condition and others on the same
+        key. The function decides all of them for one value of the key."""
         operator = self.operator
         fixed = operator.fixed is not None and not operator.negated
         return fixed and bool(self.quantifier) and not any(each.varies for each in self.values)

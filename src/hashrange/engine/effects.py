@@ -51,7 +51,9 @@ class Effects(Struct, gc=False):
     def all_writes(self) -> list[kv.Write]:
         """The writes of the decision, with one more write for each counter that changes."""
         for name, delta in self.counters.items():
-            assert isinstance(name, bytes), "the sizes of item collections must be in rows already"
+            assert isinstance(name, bytes), (
+                "the sizes of item collections must have become rows before"
+            )
             if delta:
                 self.writes.append(kv.Add(name, delta))
         return self.writes

@@ -15,15 +15,21 @@ from ..models import item, model, patterns
 @pytest.mark.parametrize(
     ("fields", "message"),
     [
-        ("note: str | None = 'n/a'", "for None, so it would be read as 'n/a'"),
+        (
+            "note: str | None = 'n/a'",
+            "None is stored as an absent attribute, so it would be read as 'n/a'",
+        ),
         ("note: Annotated[str | None, Field(max_length=3)] = ''", "would be read as ''"),
         ("n: int | None = 0", "would be read as 0"),
         ("at: datetime | None = st.now(create=True)", "would be read as a new default"),
         ("any: Any = 1", "would be read as 1"),
-        ("tags: set[str] = {'new'}", "for an empty set, so it"),
-        ("tags: set[str] = Field(default_factory=lambda: {'new'})", "for an empty set, so it"),
-        ("tags: frozenset[int] = frozenset({1})", "for an empty set, so it"),
-        ("tags: set[str] | None = set()", "for None, so it would be read as set"),
+        ("tags: set[str] = {'new'}", "an empty set is stored as an absent"),
+        (
+            "tags: set[str] = Field(default_factory=lambda: {'new'})",
+            "an empty set is stored as an absent",
+        ),
+        ("tags: frozenset[int] = frozenset({1})", "an empty set is stored as an absent"),
+        ("tags: set[str] | None = set()", "attribute, so it would be read as set"),
     ],
 )
 def test_a_default_that_absence_would_be_read_as_is_refused(fields: str, message: str) -> None:

@@ -69,9 +69,9 @@ def expect_readable_defaults(model: type[Item], fields: Mapping[str, FieldType])
         if default != value:
             what = "None" if value is None else "an empty set"
             raise DeclarationError(
-                f"{name}: no attribute is stored for {what}, so it would be read as "
-                f"{_described(info)}. Make {what} the default. To give another value to items that "
-                "were stored before the field was declared, use @st.upgrade",
+                f"{name}: {what} is stored as an absent attribute, so it would be read as "
+                f"{_described(info)}. Make {what} the default. If items that were stored before "
+                "the field was declared need another value, use @st.upgrade",
                 at=model,
             )
 

@@ -145,7 +145,8 @@ class _Inventor:
         return not references.between(other, entity) or not entity.key_fields < other.key_fields
 
     def _fits(self, entity: Entity, item: Item, others: Sequence[Item]) -> bool:
-        """Whether the declared volumes allow the item's parents another child beside `others`."""
+        """Whether the parents of the item may have it as a child, by the declared volumes. `others`
+        are the items of the same entity so far."""
         for each in self.table.volumes.of(entity).each:
             parent = next(e for e in self.model.entities if str(e) == each.parent)
             for one in self.model.references.between(entity, parent):

@@ -1,7 +1,7 @@
 """PartiQL terms and parameters -> bound tree, of the same kind as the bound tree of an expression.
 
-This module has the rules that only PartiQL has: IS, function names in upper or lower case,
-comparisons of conditions and functions with a boolean, SET of sets.
+This module has the rules that only PartiQL has: IS; function names in upper or lower case; a
+condition or a function that is compared with a boolean; SET_ADD and SET_DELETE in SET.
 """
 
 from collections.abc import Iterable

@@ -138,8 +138,9 @@ def divide(
 ) -> list[Part]:
     """Implements `Division.divide`. All writes have already been checked against the tables.
 
-    A request is not divided if an item may be too large together with its entries in local indexes:
-    only a read can tell, and an invalid request must write nothing.
+    If an item may be too large together with its entries in local indexes, the request is not
+    divided. Whether it is too large is known only after a read, and by then another part of the
+    invalid request could have been written.
     """
     if any(
         write.size * (1 + len(table.indexes)) > ITEM_BYTES_MAX

@@ -51,7 +51,8 @@ class ItemPage(Struct):
     """The items of a page, and the numbers of rows and bytes evaluated for it.
 
     `ended_in` is the number of the range in which the page ended; None if all ranges were read to
-    their ends. With `between`, the page ended before the first row of this range. `last` is the key
+    their ends. `between` tells that the page ended between two ranges: before the first row of the
+    range `ended_in`. `last` is the key
     of the last row evaluated, and `full` says whether the page has reached its limit.
     """
 

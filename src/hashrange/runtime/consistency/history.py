@@ -141,8 +141,8 @@ class _Watched:
             old.update(zip(unknown, values, strict=True))
 
     def commit(self) -> None:
-        """Add the overwritten values to the history, and then commit. If the commit fails, they do
-        no harm: they are still the current values."""
+        """Add the old values to the history, and then commit. If the commit fails, the old values
+        stay current, so it does no harm that the history has them too."""
         if self._old:
             self._history.add(self._old)
         self._transaction.commit()

@@ -48,9 +48,9 @@ def add(commands: "Commands") -> None:
     parser.add_argument(
         "--fail-if",
         metavar="CONDITION",
-        help="a condition, e.g. 'throttled > 0.1%%', 'lag > 5s', 'dollars > 100$': exit with 1 if "
-        "it holds for the whole range that is predicted for a scenario, with 3 if it holds for a "
-        "part of the range",
+        help="a condition, e.g. 'throttled > 0.1%%', 'lag > 5s', 'dollars > 100$'. Each figure is "
+        "predicted as a range from a lowest to a highest value: exit with 1 if the condition holds "
+        "for the whole range in any scenario, with 3 if it holds only for a part of a range",
     )
     parser.add_argument(
         "--prove",

@@ -1,7 +1,8 @@
 """Cursors: the position after a page, as a text that a web client can keep.
 
 A cursor holds its pattern, a digest of the arguments, and a position for each partition that is
-being read. With @st.buckets, it also holds the time of the first page, which ends the range. A
+being read. With @st.buckets, it also holds the time at which the first page was read: a range
+without an end ends there. A
 cursor is accepted only for the same pattern and arguments, and only inside their range of keys, so
 that a forged cursor cannot read other items. If there is a key, the cursor is signed with it.
 """

@@ -50,7 +50,7 @@ def _read(line: CostLine, plan: Plan, usd: float) -> str:
 def _written(line: CostLine) -> str:
     indexes = {name: units for name, units in line.writes.items() if name != TABLE}
     if line.copies:
-        return f"It also writes {line.copies:g} copies: @st.through reads the owner instead."
+        return f"It also writes {line.copies:g} copies. With @st.through, there would be no copies."
     if indexes and sum(indexes.values()) >= line.writes.get(TABLE, 0) / 2:
         name = max(indexes, key=lambda one: indexes[one])
         return (

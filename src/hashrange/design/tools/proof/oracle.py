@@ -142,7 +142,8 @@ class Oracle:
     def place(self, pattern: Pattern, record: Record, source: str | None) -> Place | None:
         """The record's place in the order of the results; None if the results have no such order.
 
-        The place has the values in the record's sort key, up to the first text.
+        The place has the numbers and times in the record's sort key, in their order. It ends before
+        the first field that is a string.
         """
         if pattern.facts.through is not None or pattern.by_type is not None:
             return None
@@ -216,7 +217,7 @@ def _times(model: Model, source: str | None) -> list[tuple[str, str]]:
 
 
 def _count(value: Any, unit: int) -> int:
-    """The number of a time's year, month, day or hour (`unit` 0 to 3), counted without gaps."""
+    """The number of years, months, days or hours (`unit` 0 to 3) from a fixed time to `value`."""
     moment = value.astimezone(UTC) if isinstance(value, datetime) else value
     if unit < 2:
         return int(moment.year * (12 if unit else 1) + (moment.month - 1 if unit else 0))

@@ -62,7 +62,7 @@ def lost_copies(c: Context) -> Iterator[Found]:
 @rule(
     "R03",
     "warning",
-    "fields are copied from a parent that has more children than another parent",
+    "a field is copied from the parent with many children, although another parent has few",
     "The entity has several parents, and copies a field from a parent that has many more children "
     "than another parent. If this field changes, each of these children must be written. Copy a "
     "field from the parent with fewer children instead.",
