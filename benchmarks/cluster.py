@@ -3,11 +3,15 @@
 Starts a plain PostgreSQL, a cluster of one node and one of four, all of the same programs, and
 drives them in turns. The figure is the processor time of all of a database's processes. Clients are
 tasks of one event loop, as the connections of a server are.
+
+The processes of four nodes evict each other's data from the caches of this machine's processors.
+So there is also a place where only one of the four nodes works: it has its share of the clients,
+which use only items of this node, as if each node had a machine of its own.
 """
 
 import asyncio
 import sys
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack
 from itertools import count
 from typing import NamedTuple
@@ -16,6 +20,7 @@ import hashrange
 from benchmarks.processor import seconds_of
 from benchmarks.spread import Spread
 from hashrange.database.database import Database
+from hashrange.engine import keys
 from hashrange.testing.postgres_cluster import Cluster, find_programs_with_citus
 from hashrange.testing.postgres_server import NoPostgres, PostgresServer
 
@@ -49,6 +54,8 @@ class Place(NamedTuple):
     name: str
     database: Database
     servers: list[PostgresServer]
+    items: Sequence[int] = range(ITEMS)
+    """The numbers of the items that are read and written."""
 
     def seconds(self) -> float:
         return sum(seconds_of(server.pid) for server in self.servers)
@@ -62,7 +69,7 @@ class Place(NamedTuple):
 
         async def client() -> None:
             while (number := next(numbers)) < requests:
-                await call(self.database, number)
+                await call(self.database, self.items[number % len(self.items)])
 
         before = self.seconds()
         await asyncio.gather(*(client() for _ in range(clients)))
@@ -70,7 +77,7 @@ class Place(NamedTuple):
 
 
 def key(number: int) -> dict[str, dict[str, str]]:
-    return {"pk": {"S": f"item {number % ITEMS}"}}
+    return {"pk": {"S": f"item {number}"}}
 
 
 async def put(database: Database, number: int) -> None:
@@ -97,6 +104,20 @@ async def opened(
     return place
 
 
+async def one_node_of(place: Place) -> Place:
+    """The same database, but only with items of one of its nodes."""
+    await get(place.database, 0)  # afterwards the table is known
+    environment = place.database.runtime.environment
+    table, store = environment.catalog.known[1]["bench"], environment.awaited
+    assert store is not None
+    numbers = [
+        number
+        for number in range(NODES * ITEMS)
+        if store.machine_of(keys.of_key(table, key(number)).key) == 0
+    ]
+    return place._replace(name=f"one of {NODES} nodes", items=numbers)
+
+
 async def places(stack: AsyncExitStack) -> list[Place]:
     plain = PostgresServer(programs=find_programs_with_citus())
     stack.callback(plain.stop)
@@ -112,6 +133,7 @@ async def places(stack: AsyncExitStack) -> list[Place]:
 async def compare() -> None:
     async with AsyncExitStack() as stack:
         plain, one, four = all_places = await places(stack)
+        share = await one_node_of(four)
         print(f"{'':<22}" + "".join(f"{place.name:>20}" for place in all_places) + "   times (bar)")
         for (operation, clients), bar in BARS.items():
             rounds = [
@@ -129,20 +151,29 @@ async def compare() -> None:
                 flush=True,
             )
             if clients > NODES:
-                await compare_shares(plain, four, operation, clients)
+                await compare_shares(plain, one, share, operation, clients, bar)
 
 
-async def compare_shares(plain: Place, four: Place, operation: str, clients: int) -> None:
-    """Compare four nodes with a plain PostgreSQL that has the clients of one of them."""
-    share = clients // NODES
+async def compare_shares(
+    plain: Place, one: Place, share: Place, operation: str, clients: int, bar: float
+) -> None:
+    """Compare one of four nodes that has its share of the clients, while the other nodes are idle,
+    with databases that have all clients."""
     rounds = [
-        (await plain.run(operation, share), await four.run(operation, clients))
+        (
+            await share.run(operation, clients // NODES),
+            await plain.run(operation, clients),
+            await one.run(operation, clients),
+        )
         for _ in range(WARM + ROUNDS)
     ][WARM:]
-    cost = Spread.of(each for each, _ in rounds)
-    times = Spread.of(four_nodes / each for each, four_nodes in rounds)
+    cost = Spread.of(each for each, _, _ in rounds)
+    times = Spread.of(each / other for each, other, _ in rounds)
+    nodes = Spread.of(each / other for each, _, other in rounds)
     print(
-        f"  plain PostgreSQL with {share} clients {cost.median:.0f} us: {times.median:.1f} times",
+        f"  {share.name}, with {clients // NODES} clients {cost.median:.0f} us: {times.median:.1f} "
+        f"times ({bar}, {times.at_most(bar)}), against one node {nodes.median:.2f} "
+        f"({NODES_BAR}, {nodes.at_most(NODES_BAR)})",
         flush=True,
     )
 
