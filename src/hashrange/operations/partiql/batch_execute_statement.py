@@ -264,17 +264,19 @@ def divide(
     if not request.writes or request.body.return_consumed_capacity not in (None, "NONE"):
         return []
     groups: dict[Hashable, list[int]] = {}
+    bound = list(request.bound)
     faulty: list[int] = []
     for number, member in enumerate(request.body.statements):
         try:
-            key = _key(member, request.bound[number], tables)
+            key = _key(member, bound[number], tables)
             groups.setdefault(place_of(key), []).append(number)
-        except ApiError:
+        except ApiError as fault:
+            bound[number] = fault
             faulty.append(number)
     if len(groups) < 2:
         return []
     next(iter(groups.values())).extend(faulty)
-    return [_part(request, group) for group in groups.values()]
+    return [_part(request.body, bound, group) for group in groups.values()]
 
 
 def _key(member: Member, statement: Statement | ApiError, tables: Mapping[str, Table]) -> bytes:
@@ -285,11 +287,14 @@ def _key(member: Member, statement: Statement | ApiError, tables: Mapping[str, T
     return _target_in(table, member, statement).key.key
 
 
-def _part(request: Request, numbers: Sequence[int]) -> Part:
-    members = [request.body.statements[number] for number in numbers]
-    body = replace(request.body, statements=members)
-    bound = [request.bound[number] for number in numbers]
-    return Part(Request(body, bound, writes=True), json.encode(body))
+def _part(
+    body: requests.BatchExecuteStatement,
+    bound: Sequence[Statement | ApiError],
+    numbers: Sequence[int],
+) -> Part:
+    """The part with the statements of these numbers."""
+    part = replace(body, statements=[body.statements[number] for number in numbers])
+    return Part(Request(part, [bound[n] for n in numbers], writes=True), json.encode(part))
 
 
 def join(request: Request, parts: Sequence[Part], outcomes: Outcomes) -> bytes:

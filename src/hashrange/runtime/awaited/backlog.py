@@ -5,7 +5,7 @@ stay limited. When too many are waiting, new ones are refused, and SDKs try them
 """
 
 from asyncio import AbstractEventLoop
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Sequence
 
 from hashrange.model.errors import ThrottlingException
 
@@ -50,6 +50,16 @@ class Backlog:
         requests, or too many bytes, are unanswered."""
         if len(self._requests) >= REQUESTS_MAX or self._bytes + size > BYTES_MAX:
             raise throttled()
+        self._add(request, size)
+
+    def divide(self, request: Hashable, parts: Sequence[tuple[Hashable, int]]) -> None:
+        """Replace a request by its parts, with the sizes of their bodies in bytes. No part is
+        refused, because the request has been admitted."""
+        self.leave(request)
+        for part, size in parts:
+            self._add(part, size)
+
+    def _add(self, request: Hashable, size: int) -> None:
         self._requests[request] = size, self._timer()
         self._bytes += size
         if not self._sweeping:

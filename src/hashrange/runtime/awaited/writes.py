@@ -115,9 +115,9 @@ class Writes:
         self._look_ahead(submission)
         tables = self._environment.catalog.known[1]
         if parts := parts_of(submission, tables, self._store):
-            self._backlog.leave(submission)
+            self._backlog.divide(submission, [(part, len(part.body)) for part in parts])
             for part in parts:
-                self.add(part)
+                self._queue(part)
             return
         submission.apart |= self._locked.has(submission.tickets)
         line = self._line_of(submission)
