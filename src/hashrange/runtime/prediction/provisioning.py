@@ -132,16 +132,15 @@ class Demand:
         self, started: float, settings: Settings
     ) -> dict[str, tuple[int | None, int | None]] | None:
         """The smallest sufficient read and write units, by the names of tables and indexes. A
-        scenario names an index without its table, so indexes of the same name get the same units.
-        None if no capacity is sufficient for one of them."""
+        scenario names an index without its table, so indexes of the same name get the same units;
+        so do tables that were created again. None if no capacity is sufficient for one of them."""
         read: dict[str, int] = {}
         write: dict[str, int] = {}
-        for table in self.tables.values():
-            for source in table.with_global_indexes():
-                for written, units in (False, read), (True, write):
-                    bins = self._bins.get((source.space, written))
-                    least = 1 if bins is None else bins.smallest(table, started, settings)
-                    if least is None:
-                        return None
-                    units[source.name] = max(least, units.get(source.name, 1))
+        for table, source in self._owners.values():
+            for written, units in (False, read), (True, write):
+                bins = self._bins.get((source.space, written))
+                least = 1 if bins is None else bins.smallest(table, started, settings)
+                if least is None:
+                    return None
+                units[source.name] = max(least, units.get(source.name, 1))
         return {name: (read[name], write[name]) for name in read}

@@ -36,7 +36,10 @@ _SETTINGS = """SELECT current_setting('max_prepared_transactions')::int AS prepa
         AND prepared < now() - make_interval(secs => $1)) AS in_doubt,
     (SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()
         AND wait_event = 'SyncRep' AND state_change < now() - make_interval(secs => $2))
-        AS unconfirmed"""
+        AS unconfirmed,
+    current_setting('synchronous_standby_names') <> ''
+        AND pg_has_role('pg_read_all_stats', 'MEMBER') AND NOT EXISTS
+        (SELECT FROM pg_stat_replication WHERE sync_state IN ('sync', 'quorum')) AS alone"""
 _WITHOUT_SHARDS = """SELECT nodename, nodeport FROM pg_dist_node
 WHERE noderole = 'primary' AND isactive AND shouldhaveshards AND groupid NOT IN
     (SELECT groupid FROM pg_dist_placement JOIN pg_dist_shard USING (shardid)
@@ -192,10 +195,10 @@ def _of_settings(settings: Any, nodes: int, pool: int) -> list[str]:
             f"transactions that wait for the node that began them: {settings['in_doubt']}; start "
             "that node, or promote its standby"
         )
-    if settings["unconfirmed"]:
+    if settings["unconfirmed"] or settings["alone"]:
         lines.append(
-            "commits wait for a synchronous standby; start the standby, or remove it from "
-            "synchronous_standby_names"
+            "its synchronous standby is not connected, so commits wait; start the standby, or "
+            "remove it from synchronous_standby_names"
         )
     needed = connections_of_a_server(nodes, pool)
     if settings["prepared"] < WIDE_SIZE * nodes:

@@ -8,6 +8,7 @@ nodes, and no other transaction can commit. See `fences`.
 
 import asyncio
 from collections.abc import Sequence
+from contextlib import suppress
 
 from hashrange.kv import StoreError
 from hashrange.storage.postgres.cluster.nodes import Node
@@ -35,19 +36,23 @@ async def make(dsn: str, name: str) -> list[str]:
                 f"{store.name}: the tables are not distributed; run SELECT pg_create_restore_point"
             )
         await _check_rights(nodes)
+        changes = store.nodes.changes
         async with store.fences.changing(None):
             try:
                 number = await store.fences.close()
                 making = (_make_at(node, name) for node in nodes)
                 places = await asyncio.gather(*making, return_exceptions=True)
                 whole = await store.fences.are_closed(number)
+                await store.nodes.refresh()
             finally:
-                await store.fences.rescue()
+                with suppress(*ERRORS, StoreError):  # closed fences are opened when they are met
+                    await store.fences.rescue()
         lines = _lines(nodes, places, name)
-        if not whole:  # a server opened them, because this process took too long
+        if not whole or store.nodes.changes != changes:
             raise StoreError(
-                f"writes went on before every node had its restore point, so never restore to "
-                f"{name}; try again with another name"
+                "while the restore points were made, a server opened the fences, a shard moved, or "
+                f"a node could not be reached, so never restore to {name}; try again with another "
+                "name"
             )
         return lines
     except ERRORS as error:
