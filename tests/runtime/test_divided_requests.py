@@ -177,11 +177,11 @@ def test_statements_have_the_answers_of_one_machine(mode: str) -> None:
 def test_statements_for_a_machine_that_is_away_fail_alone() -> None:
     inner, sync = new_runtime()
     store = Failing(inner, kv.StoreError("away"))
-    body = statements(AWAY, *NAMES)  # the faulty statements are in the part that fails
+    body = statements(AWAY, *NAMES)  # the statements without a key are in the part that fails
     [outcome] = written(store, body, operation="BatchExecuteStatement")
     responses = msgspec.json.decode(outcome)["Responses"]
     codes = [each["Error"]["Code"] if "Error" in each else None for each in responses]
-    assert codes[4:6] == ["ValidationError", "ValidationError"]
+    assert codes[4:6] == ["ValidationError", "InternalServerError"]
     assert codes[0] == "InternalServerError"
     del codes[3:6], codes[0]
     assert {*codes} == {None, "InternalServerError"}

@@ -264,19 +264,17 @@ def divide(
     if not request.writes or request.body.return_consumed_capacity not in (None, "NONE"):
         return []
     groups: dict[Hashable, list[int]] = {}
-    bound = list(request.bound)
     faulty: list[int] = []
     for number, member in enumerate(request.body.statements):
         try:
-            key = _key(member, bound[number], tables)
+            key = _key(member, request.bound[number], tables)
             groups.setdefault(place_of(key), []).append(number)
-        except ApiError as fault:
-            bound[number] = fault
+        except ApiError:
             faulty.append(number)
     if len(groups) < 2:
         return []
     next(iter(groups.values())).extend(faulty)
-    return [_part(request.body, bound, group) for group in groups.values()]
+    return [_part(request, group) for group in groups.values()]
 
 
 def _key(member: Member, statement: Statement | ApiError, tables: Mapping[str, Table]) -> bytes:
@@ -287,18 +285,20 @@ def _key(member: Member, statement: Statement | ApiError, tables: Mapping[str, T
     return _target_in(table, member, statement).key.key
 
 
-def _part(
-    body: requests.BatchExecuteStatement,
-    bound: Sequence[Statement | ApiError],
-    numbers: Sequence[int],
-) -> Part:
+def _part(request: Request, numbers: Sequence[int]) -> Part:
     """The part with the statements of these numbers."""
-    part = replace(body, statements=[body.statements[number] for number in numbers])
-    return Part(Request(part, [bound[n] for n in numbers], writes=True), json.encode(part))
+    members = [request.body.statements[number] for number in numbers]
+    body = replace(request.body, statements=members)
+    bound = [request.bound[number] for number in numbers]
+    return Part(Request(body, bound, writes=True), json.encode(body))
 
 
 def join(request: Request, parts: Sequence[Part], outcomes: Outcomes) -> bytes:
-    """See `Division`. The statements of a part that has failed have the part's error."""
+    """See `Division`. The statements of a part that has failed have the part's error.
+
+    This is also the answer to a statement that is invalid for its table. Whether its caller may
+    know that was to be decided in the part.
+    """
     failures = [outcome for outcome in outcomes if isinstance(outcome, ApiError)]
     if len(failures) == len(outcomes):
         raise failures[0]
@@ -314,6 +314,8 @@ def join(request: Request, parts: Sequence[Part], outcomes: Outcomes) -> bytes:
 
 
 class _Answer(Struct):
+    """The members of a part's response."""
+
     Responses: list[Raw]
 
 
