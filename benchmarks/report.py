@@ -115,7 +115,7 @@ def disturbances(disturbed: dict[str, list[Disturbed]]) -> Grid:
         rows.append([name, alone, cell(writers, quiet), cell(scans, quiet)])
     columns = ["", "quiet", "while writers commit", "while filtered Scans run"]
     title = (
-        "GetItem's p99 in ms, without other load (quiet) and beside it (in brackets: this p99 "
+        "GetItem's p99 in ms, on a quiet server and beside other requests (in brackets: this p99 "
         "divided by the quiet one of the same round; the median of all rounds)"
     )
     return Grid(title, columns, rows)

@@ -98,7 +98,8 @@ class PreparedKeyCondition:
         return frozenset(self._tests)
 
     def equal(self, name: str) -> Argument | Value | None:
-        """The value of `KeyCondition.equals`, or the argument for this value."""
+        """The value that the key attribute must equal, or the placeholder of this value. None if
+        there is no such test."""
         return self._tests[name].operands[0] if self._is_equality(name) else None
 
     def _is_equality(self, name: str) -> bool:

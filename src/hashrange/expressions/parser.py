@@ -202,7 +202,7 @@ class _Parser:
     def _is_group_content(self, start: int) -> bool:
         """Whether the operand that began at `start` is alone in parentheses, as `a` in `(a) = :v`.
 
-        Any other operand of a condition must be followed by a comparison.
+        Such an operand may end the group. After any other operand, a condition needs a comparison.
         """
         return self._tokens[start - 1].text == "(" and self.word == ")"
 

@@ -15,8 +15,8 @@ of the file may then become a large text in each row."""
 
 
 def opened(arrow: Any, path: Path) -> Any:
-    """Open a file. Small dictionaries of strings are not expanded. Otherwise, a large string that a
-    column repeats would be copied for each row."""
+    """Open a file. Dictionaries of strings stay dictionaries if they are small enough: if they were
+    expanded, a long string that a column repeats would be copied for each row."""
     with arrow.parquet.ParquetFile(path, pre_buffer=False) as file:
         kept = {
             chunk.path_in_schema

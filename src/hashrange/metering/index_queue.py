@@ -46,7 +46,7 @@ class IndexQueue:
             self._waiting.append((key, waiting))
 
     def is_empty(self) -> bool:
-        """Whether no entry waits. An entry counts until `oldest` finds that it is visible."""
+        """Whether no entry waits. Entries that have become visible are removed only by `oldest`."""
         return not self._waiting
 
     def waiting(self, key: bytes) -> Waiting | None:

@@ -30,7 +30,8 @@ _log = logging.getLogger("hashrange")
 
 
 class Recorded(Account, gc=False):
-    """The account of one attempt of a request. Its questions and its charge are recorded."""
+    """The account of one attempt of a request. The trace gets the units for which the attempt asks
+    to be admitted, and the units that it consumes."""
 
     id: int = 0
     operation: str = ""

@@ -128,7 +128,8 @@ class SourceUsage:
 class Usage:
     """The counts by space, so that a recreated table starts with new counts.
 
-    The same charges give the same counts, because random choices follow from the seed.
+    Counts of keys are estimates that depend on random choices. The `seed` determines these choices,
+    so the same charges always give the same counts.
     """
 
     def __init__(self, seed: int) -> None:

@@ -259,10 +259,8 @@ class References:
         return any(self._refers(parent, part, *named) for named in self.named(child, part))
 
     def _follows(self, child: Entity, parent: Entity, part: str) -> bool:
-        """Whether `part` follows the same text and the same fields in a key of both entities.
-
-        For the child, all its keys count; for the parent, only its primary key.
-        """
+        """Whether the field `part` stands after the same text and the same fields in any key of the
+        child and in the primary key of the parent."""
         mine = self._origins[child.name].get(part, set())
         return bool(mine & self._own[parent.name].get(part, set()))
 

@@ -113,8 +113,8 @@ def sort_test(
 ) -> str:
     """An expression for a condition on the sort key, as a `Sort` of the exported TypeScript.
 
-    Its value is undefined if nothing can be in the range. `argument` makes the expression for an
-    argument's value from the argument's name.
+    The expression yields `undefined` if the range must be empty. `argument` is called with the name
+    of an argument, and returns the expression for its value.
     """
     if test.column.natural is not None:
         return _natural(entity, test, argument)

@@ -103,7 +103,7 @@ def shadow_model(old: TableModel, new: TableModel, twins: Sequence[Twin]) -> Tab
 
 
 def shadow_entity(twin: Twin) -> ShadowEntity:
-    """The shadow of an entity whose key changes.
+    """The shadow (see the module) of an old entity whose key changes.
 
     Raises DesignError if the new primary key holds a field whose values change.
     """

@@ -54,7 +54,8 @@ class Side:
         return named and texts[1:] in ([], [MARKER_TYPE])
 
     def seen(self, marker: Item) -> Item:
-        """A stored marker as the program's own model has it: `owner` is the owner in this model."""
+        """A stored marker as this side's model would store it. During a migration, a stored marker
+        names its owner in both models; here only the owner in this model is left."""
         if not self.is_new or OTHER_OWNER not in marker:
             return marker
         owned = {**marker, OWNER_ATTRIBUTE: marker[OTHER_OWNER]}

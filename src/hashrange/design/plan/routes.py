@@ -1,7 +1,7 @@
 """How one key of an entity serves a pattern's arguments.
 
-A template is matched from left to right. Its text is known up to the first field without an
-argument that is compared for equality. This field may have a range; later fields cannot be used.
+A template is matched from left to right. Its text is known as long as each field must equal an
+argument. The first other field may have a range; later fields cannot be used.
 """
 
 from collections.abc import Mapping, Sequence
@@ -246,8 +246,8 @@ class _Walk:
         if self.bucket is None:
             if self.buckets:
                 raise KeyRefusal(
-                    "@st.buckets needs a time in the partition key, such as {at:%Y-%m}, whose "
-                    "value no single argument gives"
+                    "@st.buckets needs a time in the partition key, such as {at:%Y-%m}, and only "
+                    "a range of it, not a single value, as an argument"
                 )
             return
         field = self.bucket.placeholder.field

@@ -18,8 +18,8 @@ def shared_beginning(routes: Sequence[Route]) -> tuple[Part, ...]:
             raise KeyRefusal(f"{first.entity} and {route.entity} are in different partitions")
     if any(route.computes for route in routes):
         raise KeyRefusal(
-            "a key with a field that is derived from arguments cannot serve several entities; make "
-            "the field itself an argument"
+            "a key with an @st.derived field, which is computed from arguments, cannot serve "
+            "several entities; make the field itself an argument"
         )
     if any(route.bucket or route.shard for route in routes):
         raise KeyRefusal("a query by @st.buckets or a shard number cannot read several entities")

@@ -81,9 +81,10 @@ class Block:
         return len(self._packed) + _OVERHEAD_BYTES * len(self)
 
     def candidates(self, query: Query, wanted: Filters | None, dead: frozenset[int]) -> Candidates:
-        """The rows that pass the filters `wanted`; None for a filter that is not to be checked.
+        """The rows whose filter attributes have the values `wanted`, without the `dead` rows, which
+        are no longer in the view.
 
-        The `dead` rows, which are no longer in the view, are left out.
+        In `wanted`, None stands for an attribute that may have any value.
         """
         rows: Sequence[int] = range(len(self))
         if dead:

@@ -116,7 +116,8 @@ def new_reader(
 
 
 def disabled(table: Table, moment: Moment) -> tuple[Table, Changes]:
-    """The table after its stream, if enabled, is disabled. The records stay readable for a day."""
+    """The table with its stream disabled, if it was enabled, and the changes for this. The
+    records stay readable for a day."""
     if table.stream is None or table.stream.disabled_at is not None:
         return table, []
     closed = disabled_reader(table, table.stream, moment)

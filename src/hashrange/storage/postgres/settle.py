@@ -73,11 +73,8 @@ async def commit(
 
 async def _commit(connection: Any, name: str) -> str:
     """Commit, and return the status of COMMIT. Raises OutcomeUnknown if PostgreSQL warns that
-    another node did not commit.
-
-    Such a node cannot be reached, and commits its part when it is reachable again. Until then it
-    shows the old rows. If the transaction wrote to this node only, the outcome is not known.
-    """
+    another node did not commit: a node that cannot be reached commits its part when it is reachable
+    again, and shows the old rows until then."""
     warnings: list[str] = []
 
     def note(_: Any, message: Any) -> None:

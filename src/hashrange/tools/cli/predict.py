@@ -42,8 +42,9 @@ def add(commands: "Commands") -> None:
         metavar="CHANGE",
         action="append",
         default=[],
-        help="a scenario: shard(INDEX, N), index(INDEX).write=N, table(TABLE).read=N; several "
-        "joined with & are one scenario; may be repeated",
+        help="a scenario in which a table changes: shard(INDEX, N) spreads each key of an index "
+        "over N keys, index(INDEX).write=N and table(TABLE).read=N change provisioned units; "
+        "several changes joined with & are one scenario; may be repeated",
     )
     parser.add_argument(
         "--fail-if",

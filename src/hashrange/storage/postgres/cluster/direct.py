@@ -115,7 +115,7 @@ def layout(nodes: Nodes, node: Node, slots: Sequence[int]) -> Layout:
 
 def can_name_shards(nodes: Nodes, node: Node, slots: Iterable[int]) -> bool:
     """Whether one statement may write to these slots. If they are in several shards, the statement
-    names all shards of the node: at most SHARDS_MAX."""
+    names all shards of the node, so the node must not have more than SHARDS_MAX."""
     return len(_shards(nodes, node, slots)) <= SHARDS_MAX
 
 

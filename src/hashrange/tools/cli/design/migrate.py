@@ -74,7 +74,8 @@ def _add_models(parser: "argparse.ArgumentParser") -> None:
         type=int,
         default=0,
         help="the number of guards, the same as in the programs; default: 0; a guard is an item "
-        "that every write of a changed item also checks, so that the migration relies on no clock",
+        "that is checked together with every write of the items that the migration changes; with "
+        "guards, the migration relies on no clock",
     )
 
 

@@ -102,8 +102,8 @@ def _reading(visit: Visit, statement: str) -> Callable[[int, str | None], Portio
 
 
 def _once(read: Callable[[int, str | None], Portion], new: Search) -> Search:
-    """A search with the items that a writing statement returns. Such a statement is sent only
-    once."""
+    """The search `new`, with the items that its statement returns. This is for statements that
+    write, which must be sent only once."""
     return replace(new, items=tuple(read(1, None).items))
 
 
