@@ -105,8 +105,11 @@ def attack(served: Served, name: str, waits_count: bool = SOAK > 0) -> None:
         raise Violation(f"p99 {p99:.3f} s, longest {longest:.3f} s")
 
 
-IN_CI = ("16 MB of lists", "scans", "answers of 16 MB, not read", "long heads")
-"""One attack on each of the budgets: bodies, readers, answers, strangers. A soak runs all."""
+IN_CI = (
+    *("16 MB of lists", "scans", "answers of 16 MB, not read", "wide items, not read"),
+    "long heads",
+)
+"""Attacks on each of the budgets: bodies, readers, answers, strangers. A soak runs all."""
 
 
 @pytest.mark.parametrize("name", attackers.ATTACKS if SOAK else IN_CI)

@@ -47,8 +47,7 @@ ROOM_SECONDS_MAX = 30
 """The longest wait for memory. After this time, the client is told to try again later."""
 
 LINGER_SECONDS = 2
-"""The time for which a refused client stays connected, so that it can read the refusal. Further
-data from the client is not handled."""
+"""The time for which a refused client stays connected, so that it can read the refusal."""
 
 THROTTLED_SECONDS = 0.5
 """The shortest delay of the answer to a throttled request; the longest is twice as long. Some
@@ -68,7 +67,6 @@ _CONTINUE = b"HTTP/1.1 100 "
 
 _OUTBOX_BYTES_MAX = 64 * 1024
 """The size up to which answers are sent together. Copying more bytes would cost more time."""
-
 
 _COMPRESSED_AT_ONCE_BYTES_MAX = 256 * 1024
 """The largest answer that is compressed on the event loop. A thread compresses larger answers."""
@@ -107,9 +105,7 @@ class ClientConnection(asyncio.BufferedProtocol):
         self._waiting: deque[wire.Event] = deque()
         self._call: wire.Call | None = None
         self._decoded = clients.budget.calls
-        self._counted_in: DecodedCalls | None = (
-            None  # the calls among which the running call is counted
-        )
+        self._counted_in: DecodedCalls | None = None  # the calls that include the running one
         self._counted_bytes = 0
         self._aside: Future[bytes] | None = None
         self._call_started = 0.0
@@ -176,14 +172,13 @@ class ClientConnection(asyncio.BufferedProtocol):
     def resume_writing(self) -> None:
         self._writable = True
         self._clients.budget.unsent.remove(self)
-        self._advance()
+        self._go_on()
 
     def unsent_bytes(self) -> int:
         return self._transport.get_write_buffer_size()
 
     def abort(self) -> None:
-        """Disconnect at once, and drop the unsent bytes of answers. A plain close would wait until
-        a slow client has read them."""
+        """Disconnect at once, without waiting until a slow client has read its answers."""
         if self.unsent_bytes():
             socket = self._transport.get_extra_info("socket")
             socket.setsockopt(SOL_SOCKET, SO_LINGER, _NO_LINGER)
@@ -200,6 +195,13 @@ class ClientConnection(asyncio.BufferedProtocol):
         if self._intake.share or self._wire.reading:
             self._intake.fed(events)
         self._advance()
+
+    def _go_on(self) -> None:
+        """Run waiting requests, in a turn: many connections may become free at the same time."""
+        if self._waiting and self._turns.turn is None:
+            self._turns.arrive(self, b"")
+        else:
+            self._advance()
 
     def _advance(self) -> None:
         """Run the requests that have arrived, in order, until a request is not answered at once."""
@@ -321,7 +323,7 @@ class ClientConnection(asyncio.BufferedProtocol):
         if last:
             self._finish(self._close)
         elif self._waiting or self._paused or self._stopping:
-            self._advance()
+            self._go_on()
 
     def _send(self, answer: bytes) -> None:
         if self._ended:
@@ -373,10 +375,8 @@ class ClientConnection(asyncio.BufferedProtocol):
 
     def sweep(self, seconds: float) -> None:
         """Disconnect a client that makes too little progress; called every `seconds` seconds."""
-        before, self._swept = (
-            self._swept,
-            (self._answers, self.unsent_bytes(), self._wire.held_bytes),
-        )
+        before = self._swept
+        self._swept = self._answers, self.unsent_bytes(), self._wire.held_bytes
         if self._intake.waits:
             self._waiting_seconds += seconds
             if self._waiting_seconds >= ROOM_SECONDS_MAX:
