@@ -52,7 +52,7 @@ class Effects(Struct, gc=False):
         """The writes of the decision, with one more write for each counter that changes."""
         for name, delta in self.counters.items():
             assert isinstance(name, bytes), (
-                "the sizes of item collections must have become rows before"
+                "sizes of item collections must be turned into rows first"
             )
             if delta:
                 self.writes.append(kv.Add(name, delta))

@@ -100,7 +100,7 @@ class ClientConnection(asyncio.BufferedProtocol):
         self._runtime = clients.runtime
         self._turns = clients.turns
         self._wire = clients.parser()
-        self._intake = Intake(clients.budget, self._wire, self._advance)
+        self._intake = Intake(clients.budget, self._wire, self._go_on)
         self._stranger = True
         self._waiting: deque[wire.Event] = deque()
         self._call: wire.Call | None = None

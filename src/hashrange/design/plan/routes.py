@@ -246,8 +246,8 @@ class _Walk:
         if self.bucket is None:
             if self.buckets:
                 raise KeyRefusal(
-                    "@st.buckets needs a time in the partition key, such as {at:%Y-%m}, and only "
-                    "a range of it, not a single value, as an argument"
+                    "@st.buckets reads a range of time: put a unit of time, such as {at:%Y-%m}, "
+                    "into the partition key, and let no argument fix the time to one value"
                 )
             return
         field = self.bucket.placeholder.field

@@ -302,21 +302,21 @@ def join(request: Request, parts: Sequence[Part], outcomes: Outcomes) -> bytes:
     failures = [outcome for outcome in outcomes if isinstance(outcome, ApiError)]
     if len(failures) == len(outcomes):
         raise failures[0]
-    responses: dict[int, Any] = {}
+    responses: dict[int, Any] = {}  # by the identity of the statements, since two may be equal
     for part, outcome in zip(parts, outcomes, strict=True):
         members = part.request.body.statements
         if isinstance(outcome, ApiError):
             answers: Sequence[Any] = [_failed(each, outcome) for each in part.request.bound]
         else:
-            answers = json.decode(outcome, type=_Answer).Responses
+            answers = json.decode(outcome, type=_Answer).responses
         responses.update(zip(map(id, members), answers, strict=True))
     return json.encode({"Responses": [responses[id(it)] for it in request.body.statements]})
 
 
-class _Answer(Struct):
+class _Answer(Struct, rename="pascal"):
     """The members of a part's response."""
 
-    Responses: list[Raw]
+    responses: list[Raw]
 
 
 def _failed(statement: Statement | ApiError, failure: ApiError) -> dict[str, Any]:

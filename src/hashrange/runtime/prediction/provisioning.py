@@ -136,7 +136,8 @@ class Demand:
         so do tables that were created again. None if no capacity is sufficient for one of them."""
         read: dict[str, int] = {}
         write: dict[str, int] = {}
-        for table, source in self._owners.values():
+        sources = {source.space: (table, source) for table, source in self._owners.values()}
+        for table, source in sources.values():
             for written, units in (False, read), (True, write):
                 bins = self._bins.get((source.space, written))
                 least = 1 if bins is None else bins.smallest(table, started, settings)
