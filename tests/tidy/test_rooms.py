@@ -6,8 +6,9 @@ A room is a folder or a single module under `src/hashrange`. Imports inside func
 
 import ast
 import re
+import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -246,9 +247,48 @@ def test_no_modules_import_each_other_in_a_circle() -> None:
     }:
         for module in ends:
             del left[module]
-    # The store of PostgreSQL begins transactions, which ask it.
-    left = {name: left[name] for name in left if "storage.postgres." not in name}
     assert not left, f"they import each other in a circle: {sorted(left)}"
+
+
+WITHOUT_OTHERS = """
+import importlib, pkgutil, sys
+
+class Hidden:
+    def find_spec(self, name, path, target=None):
+        if name.startswith("hashrange.") and name.split(".")[1] not in ROOMS:
+            raise ModuleNotFoundError(f"{name} is hidden")
+
+sys.meta_path.insert(0, Hidden())
+for room in PART:
+    path = importlib.import_module(f"hashrange.{room}").__path__
+    for module in pkgutil.walk_packages(path, f"hashrange.{room}."):
+        importlib.import_module(module.name)
+"""
+
+
+def reached(part: Iterable[str]) -> set[str]:
+    """The rooms of a part of the package, and all that they may import, directly or not."""
+    rooms = set(part)
+    while more := {name for room in rooms for name in ROOMS[room].may} - rooms:
+        rooms |= more
+    return rooms
+
+
+def run_without_others(part: Iterable[str], rooms: Iterable[str]) -> str:
+    """Import all modules of a part while only `rooms` exist. Returns what is on stderr."""
+    program = f"PART, ROOMS = {sorted(part)}, {sorted(rooms)}{WITHOUT_OTHERS}"
+    command = [sys.executable, "-c", program]
+    return subprocess.run(command, capture_output=True, text=True, check=False).stderr
+
+
+@pytest.mark.parametrize("part", [("database", "server"), ("tools",), ("design",)], ids=str)
+def test_a_part_needs_only_the_rooms_that_it_may_import(part: tuple[str, ...]) -> None:
+    assert run_without_others(part, reached(part)) == ""
+    assert "embedded" not in reached(part)
+
+
+def test_a_missing_room_would_be_seen() -> None:
+    assert "hashrange.model" in run_without_others(["design"], reached(["design"]) - {"model"})
 
 
 @pytest.mark.parametrize(
