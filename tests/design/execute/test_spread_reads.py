@@ -295,7 +295,7 @@ def test_what_they_cannot_do_is_refused() -> None:
     def several(self: Any, job_id: st.AnyOf[str]) -> Job | None: ...
 
     refused("needs a start", endless=endless)
-    refused("needs a time in the partition key", none=none)
+    refused("put a unit of time, such as", none=none)
     refused("the values of owner are not known", free=free)
     refused("sate is not a field", unknown=unknown)
 
